@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/glob.h"
 #include "base/json.h"
 #include "base/screen.h"
 #include "base/text.h"
@@ -10,7 +11,6 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "ledger/index.h"
-#include "pack/glob.h"
 #include "view/best_run.h"
 #include "view/compared.h"
 #include "view/metrics.h"
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
   }
   if (options.name.empty() && options.last == 0) return ids;
   STOKER_ASSIGN(const JobList list, ListJobs(ledger));
-  const pack::Glob glob(options.name.empty() ? "*" : options.name);
+  const Glob glob(options.name.empty() ? "*" : options.name);
   int left = options.last > 0 ? options.last : static_cast<int>(kMostJobs);
   for (const Summary& job : list.jobs) {
     if (left == 0) break;

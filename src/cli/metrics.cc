@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "base/glob.h"
 #include "base/json.h"
 #include "base/screen.h"
 #include "base/text.h"
@@ -18,7 +19,6 @@
 #include "cli/verb.h"
 #include "ledger/metrics/segments.h"
 #include "ledger/records.h"
-#include "pack/glob.h"
 #include "view/metrics.h"
 
 namespace stoker::cli {
@@ -50,13 +50,13 @@ std::function<bool(const std::string&)> Wanted(const MetricsOptions& options) {
     std::replace(text.begin(), text.end(), '/', '\x01');
     return text;
   };
-  std::vector<pack::Glob> globs;
+  std::vector<Glob> globs;
   for (const std::string& name : options.names) globs.emplace_back(flat(name));
   return [globs, flat, names = options.names](const std::string& name) {
     const auto named = [&](const std::string& one) { return one == name || one == Spelled(name); };
     if (std::any_of(names.begin(), names.end(), named)) return true;
     return std::any_of(globs.begin(), globs.end(),
-                       [&](const pack::Glob& glob) { return glob.Matches(flat(name)); });
+                       [&](const Glob& glob) { return glob.Matches(flat(name)); });
   };
 }
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/glob.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/interrupts.h"
@@ -24,7 +25,6 @@
 #include "ledger/metrics/segments.h"
 #include "ledger/records.h"
 #include "metrics/event_writer.h"
-#include "pack/glob.h"
 #include "sys/child_process.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
@@ -144,7 +144,7 @@ Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
     return ids;
   }
   STOKER_ASSIGN(const JobList list, ListJobs(ledger));
-  const pack::Glob glob(options.name.empty() ? "*" : options.name);
+  const Glob glob(options.name.empty() ? "*" : options.name);
   size_t left = options.last > 0 ? static_cast<size_t>(options.last) : kMostRuns;
   for (const Summary& job : list.jobs) {
     if (left == 0) break;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pack/glob.h"
+#include "base/glob.h"
 
 namespace stoker::pack {
 

@@ -5,12 +5,12 @@
 
 #include "base/json.h"
 #include "base/profiles.h"
-#include "checkpoint/outputs.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
+#include "outputs/output_list.h"
 #include "spec/parse.h"
 #include "view/compared.h"
 #include "view/facts.h"

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/profiles.h"
 #include "base/text.h"
-#include "checkpoint/outputs.h"
+#include "outputs/output_list.h"
 
 namespace stoker {
 

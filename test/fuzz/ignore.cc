@@ -2,9 +2,9 @@
 // Ignore files, and patterns of outputs. Input: the file; its last line is a path.
 #include "pack/ignore.h"
 
+#include "base/glob.h"
 #include "base/text.h"
-#include "node/outputs/output_pattern.h"
-#include "pack/glob.h"
+#include "outputs/output_pattern.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {
@@ -23,7 +23,7 @@ std::string Literal(const std::string& path) {
 
 // A folder is looked into when something in it may match.
 void ExpectFound(const std::string& pattern, const std::string& path) {
-  const node::OutputPattern output(OutputSpec{pattern});
+  const OutputPattern output(OutputSpec{pattern});
   if (!output.Matches(path)) return;
   FUZZ_EXPECT(path == output.folder() || StartsWith(path, output.folder()),
               output.folder() + " " + path);
@@ -66,7 +66,7 @@ FUZZ_TARGET(ignore) {
   if (!safe) return;
   if (IsSafeRelativePath(first)) ExpectFound(first, path);
   FUZZ_EXPECT(
-      pack::Glob(Literal(path).substr(0, 1) == "/" ? Literal(path).substr(1) : "").Matches(path) ==
+      Glob(Literal(path).substr(0, 1) == "/" ? Literal(path).substr(1) : "").Matches(path) ==
           !Literal(path).empty(),
       path);
 }

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "node/outputs/downloads.h"
-#include "node/outputs/made.h"
+#include "outputs/made.h"
 #include "pack/ignore.h"
 #include "sys/watch/directory_scan.h"
 

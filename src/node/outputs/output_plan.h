@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 #include "node/outputs/made_files.h"
-#include "node/outputs/output_pattern.h"
 #include "node/outputs/stray_saves.h"
+#include "outputs/output_pattern.h"
 #include "spec/job_spec.h"
 #include "sys/watch/directory_scan.h"
 

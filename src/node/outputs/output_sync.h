@@ -11,8 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "checkpoint/outputs.h"
 #include "node/outputs/output_plan.h"
+#include "outputs/output_keeper.h"
+#include "outputs/output_list.h"
 #include "sys/bell.h"
 
 namespace stoker::node {

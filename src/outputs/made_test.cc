@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/outputs/made.h"
+#include "outputs/made.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names that a store or JSON cannot hold, and outputs that can never be kept.
-#include "checkpoint/outputs.h"
+#include "outputs/output_keeper.h"
+#include "outputs/output_list.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "store/forwarding.h"
 #include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
+#include "test/checkpoint/threads.h"
 #include "transfer/object_name.h"
 
 namespace stoker::test {
@@ -82,6 +84,100 @@ TEST(OutputNames, WhatTheStoreRefusesHasAnotherName) {
   ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
   EXPECT_EQ(directory.files,
             (std::map<std::string, std::string>{{"out/colon:x", "x"}, {"out/y", "y"}}));
+}
+
+TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
+  MemoryStore store;
+  HandClock clock;
+  FakeFiles files(clock);
+  OutputsConfig config;
+  config.job = kJob;
+  config.leave_out = {"output/checkpoints"};
+  OutputKeeper keeper(config, store, clock, {{"", &files}});
+  files.Write("output/model.bin", "weights");
+  files.Write("output/checkpoints/c.pt", "not an output");
+  files.Open("output/train.log");
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 0);
+  clock.now = clock.now + Duration::Seconds(3);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 1);
+  clock.now = clock.now + Duration::Seconds(3);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 1);  // nothing has changed
+  clock.now = clock.now + Duration::Seconds(30);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 2);  // the log that never rests, as it is
+  files.Close("output/train.log", "the end");
+  files.alive = false;
+  ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory directory;
+  auto done = DownloadOutputs(store, kJob, "output", directory);
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(done->files, 2);
+  EXPECT_EQ(directory.files["output/train.log"], "the end");
+  EXPECT_EQ(directory.files["output/model.bin"], "weights");
+  EXPECT_EQ(DownloadOutputs(store, kJob, "nothing", directory).code(), Code::kNotFound);
+}
+
+TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
+  for (const int hands : {1, 4}) {
+    MemoryStore store;
+    bool denied = true;
+    FaultPlan plan;
+    plan.before = 1000;
+    plan.only = [&](StoreCall call, const std::string& key) {
+      return denied && call == StoreCall::kPut && EndsWith(key, "out/f7");
+    };
+    FaultyStore faulty(store, 1, plan);
+    HandClock clock;
+    FakeFiles files(clock);
+    Threads crew;
+    OutputsConfig config;
+    config.job = kJob;
+    config.movers = {&crew, nullptr, {hands, hands}};
+    OutputKeeper keeper(config, faulty, clock, {{"", &files}});
+    for (int i = 0; i < 200; ++i) {
+      files.Write("out/f" + std::to_string(i), std::string(static_cast<size_t>(i), 'x'));
+    }
+    (void)keeper.Step();
+    clock.now = clock.now + Duration::Seconds(3);
+    const Status status = keeper.Step();
+    EXPECT_TRUE(status.Is(Code::kUnavailable)) << status.ToString();
+    EXPECT_NE(status.message().find("'out/f7'"), std::string::npos) << status.ToString();
+    EXPECT_EQ(keeper.uploaded_files(), 199);
+    FakeDirectory directory;
+    EXPECT_EQ(DownloadOutputs(store, kJob, "", directory)->files, 199);
+    denied = false;
+    ASSERT_TRUE(keeper.Step().ok());
+    EXPECT_EQ(keeper.uploaded_files(), 200);
+    EXPECT_EQ(DownloadOutputs(store, kJob, "", directory)->files, 200);
+    EXPECT_EQ(directory.files["out/f7"], "xxxxxxx");
+  }
+}
+
+TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {
+  MemoryStore store;
+  HandClock clock;
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    for (int rank = 0; rank < 2; ++rank) {
+      FakeFiles files(clock);
+      OutputsConfig config;
+      config.job = kJob;
+      config.attempt = attempt;
+      config.rank = rank;
+      OutputKeeper keeper(config, store, clock, {{"", &files}});
+      files.Write("out/a", std::to_string(attempt) + std::to_string(rank));
+      ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+    }
+  }
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  EXPECT_EQ(directory.files,
+            (std::map<std::string, std::string>{{"node-1/out/a", "21"}, {"out/a", "20"}}));
+  ASSERT_TRUE(store.Put("jobs/job/artifacts/out/a", "xx").ok());
+  const auto broken = DownloadOutputs(store, kJob, "out", directory);
+  EXPECT_EQ(broken.code(), Code::kCorrupt);
 }
 
 TEST(Outputs, WhatIsRefusedForGoodIsLeftOutByNameAndTheRestKept) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/replaced.h"
+#include "outputs/replaced.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "ledger/paths.h"
 #include "ledger/segments/read_again.h"
+#include "outputs/output_names.h"
 
 namespace stoker {
 namespace {
@@ -36,11 +37,6 @@ Status CopyObject(ObjectStore& store, const ObjectInfo& from, const std::string&
 }
 
 }  // namespace
-
-std::string OutputsManifestKey(const std::string& job, int attempt, int rank) {
-  return paths::Artifacts(job) + "manifest-" + std::to_string(attempt) + "-" +
-         std::to_string(rank) + ".json";
-}
 
 Status ReplacedOutputs::Load() {
   if (loaded_) return Status::Ok();

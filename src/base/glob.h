@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stoker::pack {
+namespace stoker {
 
 // Immutable after construction, so safe to share between threads. `*` and `?` do not match '/',
 // `**` does where it stands alone between slashes, `[...]` knows ranges, negation and POSIX
@@ -47,4 +47,4 @@ class Glob {
   bool valid_ = true;
 };
 
-}  // namespace stoker::pack
+}  // namespace stoker

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/outputs/output_pattern.h"
+#include "outputs/output_pattern.h"
 
 #include "base/text.h"
 
-namespace stoker::node {
+namespace stoker {
 
 OutputPattern::OutputPattern(const OutputSpec& output)
     : text_(output.path), required_(output.required), whole_(output.path) {
@@ -14,7 +14,7 @@ OutputPattern::OutputPattern(const OutputSpec& output)
     const bool plain = !OutputSpec{parts[i]}.IsPattern() && parts[i].find('\\') == parts[i].npos;
     literal = literal && plain && i + 1 < parts.size();
     if (literal) folder_ += (i == 0 ? "" : "/") + parts[i];
-    pack::Glob part(parts[i]);
+    Glob part(parts[i]);
     // A slash within [...] ends no part: it is one of the characters that are meant there.
     open_ended_ = open_ended_ || parts[i].find("**") != std::string::npos || !part.valid();
     if (!open_ended_) parts_.push_back(std::move(part));
@@ -42,4 +42,4 @@ bool OutputPattern::MayHold(std::string_view path) const {
   return part < parts_.size() || open_ended_;
 }
 
-}  // namespace stoker::node
+}  // namespace stoker

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/outputs/output_pattern.h"
+#include "outputs/output_pattern.h"
 
 #include <gtest/gtest.h>
 
-namespace stoker::node {
+namespace stoker {
 namespace {
 
 TEST(OutputPattern, WhatItMeans) {
@@ -62,4 +62,4 @@ TEST(OutputPattern, WhereItLooks) {
 }
 
 }  // namespace
-}  // namespace stoker::node
+}  // namespace stoker

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pack/glob.h"
+#include "base/glob.h"
 
 #include <algorithm>
 #include <optional>
 
-namespace stoker::pack {
+namespace stoker {
 namespace {
 
 bool IsAlpha(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -175,4 +175,4 @@ bool Glob::Matches(std::string_view text) const {
   return now[count] != 0;
 }
 
-}  // namespace stoker::pack
+}  // namespace stoker

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "pack/glob.h"
+#include "base/glob.h"
 #include "spec/job_spec.h"
 
-namespace stoker::node {
+namespace stoker {
 
 // Immutable. A path means itself and all below it; so does whatever a pattern matches. `*` and `?`
 // stay within one name, `**` spans folders; a pattern that is the name of a file means that too.
@@ -30,9 +30,9 @@ class OutputPattern {
   const std::string text_;
   const bool required_;
   std::string folder_;
-  std::vector<pack::Glob> parts_;  // up to the first "**"
-  bool open_ended_ = false;        // there is one
-  pack::Glob whole_;
+  std::vector<Glob> parts_;  // up to the first "**"
+  bool open_ended_ = false;  // there is one
+  Glob whole_;
 };
 
-}  // namespace stoker::node
+}  // namespace stoker

@@ -16,9 +16,6 @@
 
 namespace stoker {
 
-// The list of outputs of one node in one attempt.
-std::string OutputsManifestKey(const std::string& job, int attempt, int rank);
-
 // Of one node in one attempt; one thread at a time.
 class ReplacedOutputs {
  public:

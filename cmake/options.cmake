@@ -32,7 +32,7 @@ add_compile_definitions(STOKER_VERSION="${PROJECT_VERSION}")
 
 set(STOKER_SUITE_TIER all CACHE STRING "The tier of this tree's GoogleTest programs")
 if(STOKER_SUITE_TIER STREQUAL check)
-  add_compile_definitions(STOKER_FEW_ROUNDS=1)  # base/test_rounds.h
+  add_compile_definitions(STOKER_FEW_ROUNDS=1)  # test/kit/rounds.h
 endif()
 option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own" OFF)
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/supervisor.h"
-#include "agent/test_node.h"
+#include "test/kit/node.h"
 
 namespace stoker::node {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "aws/test_environment.h"
 #include "aws/url.h"
+#include "test/kit/aws_environment.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "aws/test_environment.h"
+#include "test/kit/aws_environment.h"
 
 namespace stoker {
 namespace {

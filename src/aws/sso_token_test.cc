@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "aws/test_environment.h"
 #include "base/json.h"
+#include "test/kit/aws_environment.h"
 
 namespace stoker {
 namespace {

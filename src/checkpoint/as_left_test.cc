@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "job/checkpoint_name.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::test {
 namespace {

@@ -11,12 +11,12 @@
 #include "checkpoint/moment.h"
 #include "checkpoint/restore.h"
 #include "ledger/paths.h"
-#include "store/counted.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
 #include "test/checkpoint/threads.h"
 #include "test/contract/momentary.h"
+#include "test/kit/counted.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::test {
 namespace {

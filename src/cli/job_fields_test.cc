@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "store/memory_store.h"
 #include "sys/real_clock.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::cli {
 namespace {

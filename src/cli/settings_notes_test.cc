@@ -9,8 +9,8 @@
 
 #include "cli/context.h"
 #include "cli/store_watch.h"
-#include "store/memory_store.h"
 #include "sys/file.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::cli {
 namespace {

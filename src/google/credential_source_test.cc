@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "google/jwt.h"
-#include "google/test_environment.h"
+#include "test/kit/google_environment.h"
 
 namespace stoker {
 namespace {

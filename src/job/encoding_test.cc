@@ -5,7 +5,7 @@
 
 #include "base/json_fields.h"
 #include "base/prng.h"
-#include "base/test_rounds.h"
+#include "test/kit/rounds.h"
 
 namespace stoker {
 namespace {

@@ -11,8 +11,8 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/resolve.h"
-#include "store/counted.h"
 #include "test/contract/ledger_kit.h"
+#include "test/kit/counted.h"
 
 namespace stoker {
 namespace {

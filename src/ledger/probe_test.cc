@@ -5,8 +5,8 @@
 
 #include "ledger/ledger.h"
 #include "store/forwarding.h"
-#include "store/memory_store.h"
 #include "test/contract/ledger_kit.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

@@ -10,9 +10,9 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "store/counted.h"
 #include "test/contract/ledger_kit.h"
 #include "test/contract/momentary.h"
+#include "test/kit/counted.h"
 
 namespace stoker {
 namespace {

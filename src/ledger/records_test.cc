@@ -8,8 +8,8 @@
 #include "ledger/claims.h"
 #include "ledger/paths.h"
 #include "ledger/reports.h"
-#include "store/counted.h"
 #include "test/contract/ledger_kit.h"
+#include "test/kit/counted.h"
 
 namespace stoker {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/prng.h"
 #include "base/text.h"
 #include "ledger/paths.h"
-#include "store/counted.h"
 #include "test/contract/ledger_kit.h"
+#include "test/kit/counted.h"
 
 namespace stoker {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "metrics/event_writer.h"
-#include "metrics/test_sink.h"
+#include "test/kit/metric_sink.h"
 
 namespace stoker::metrics {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "metrics/log_words.h"
 #include "metrics/numbers.h"
-#include "metrics/test_sink.h"
+#include "test/kit/metric_sink.h"
 
 namespace stoker::metrics {
 namespace {

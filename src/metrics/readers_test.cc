@@ -6,7 +6,7 @@
 #include "metrics/csv_rows.h"
 #include "metrics/log_lines.h"
 #include "metrics/numbers.h"
-#include "metrics/test_sink.h"
+#include "test/kit/metric_sink.h"
 
 namespace stoker::metrics {
 namespace {

@@ -14,10 +14,10 @@
 #include "ledger/reports.h"
 #include "node/agent.h"
 #include "node/lease_keeper.h"
-#include "store/memory_store.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "test/contract/training_job.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::node {
 namespace {

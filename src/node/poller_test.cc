@@ -18,11 +18,11 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "store/faulty.h"
 #include "store/forwarding.h"
-#include "store/memory_store.h"
 #include "sys/real_clock.h"
 #include "test/contract/training_job.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::node {
 namespace {

@@ -17,9 +17,9 @@
 #include "ledger/reports.h"
 #include "node/poller.h"
 #include "spec/print.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
 #include "sys/real_clock.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::node {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "base/text.h"
 #include "ledger/paths.h"
-#include "store/faulty.h"
 #include "store/forwarding.h"
-#include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
 #include "test/checkpoint/threads.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 #include "transfer/object_name.h"
 
 namespace stoker::test {

@@ -15,7 +15,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "pack/extract.h"
-#include "pack/test_tree.h"
+#include "test/kit/tree.h"
 
 namespace stoker::pack {
 namespace {

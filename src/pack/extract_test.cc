@@ -13,8 +13,8 @@
 #include "base/digest.h"
 #include "base/prng.h"
 #include "pack/archive.h"
-#include "pack/evil_tar.h"
-#include "pack/test_tree.h"
+#include "test/kit/evil_tar.h"
+#include "test/kit/tree.h"
 
 namespace stoker::pack {
 namespace {

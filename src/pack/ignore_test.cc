@@ -6,8 +6,8 @@
 
 #include "base/prng.h"
 #include "base/text.h"
-#include "pack/test_tree.h"
 #include "sys/command.h"
+#include "test/kit/tree.h"
 
 namespace stoker::pack {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "pack/exclusions.h"
 #include "pack/left_behind.h"
-#include "pack/test_tree.h"
+#include "test/kit/tree.h"
 
 namespace stoker::pack {
 namespace {

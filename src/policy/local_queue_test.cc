@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/prng.h"
-#include "base/test_rounds.h"
 #include "policy/local_gpus.h"
+#include "test/kit/rounds.h"
 
 namespace stoker {
 namespace {

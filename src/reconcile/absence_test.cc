@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reconcile/reconcile.h"
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machines that a person or their platform has ended, where the platform tells who it was.
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

@@ -3,7 +3,7 @@
 // test/reconcile/drought_test.cc.
 #include <gtest/gtest.h>
 
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

@@ -2,7 +2,7 @@
 // Places that take requests for several machines at once.
 #include <gtest/gtest.h>
 
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

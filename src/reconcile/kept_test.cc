@@ -2,7 +2,7 @@
 // keep_failed: machines of a job that failed stay for a while, and then go.
 #include <gtest/gtest.h>
 
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

@@ -2,7 +2,7 @@
 // Jobs that their owner wants at another place.
 #include <gtest/gtest.h>
 
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

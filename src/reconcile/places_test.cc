@@ -2,7 +2,7 @@
 // Jobs whose machines can be had in more than one place.
 #include <gtest/gtest.h>
 
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

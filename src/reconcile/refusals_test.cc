@@ -2,7 +2,7 @@
 // What a provider says no to, and how: what kind of no, for how much, for how long.
 #include <gtest/gtest.h>
 
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

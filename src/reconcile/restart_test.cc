@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // on_stop: restart. A machine that was stopped keeps its launch, comes up, and goes on.
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

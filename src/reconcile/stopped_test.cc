@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machines that wait in their provider's queue, and machines whose power is off.
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

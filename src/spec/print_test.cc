@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "base/prng.h"
-#include "base/test_rounds.h"
 #include "spec/json_text.h"
 #include "spec/parse.h"
+#include "test/kit/rounds.h"
 
 namespace stoker {
 namespace {

@@ -16,13 +16,13 @@
 #include "base/digest.h"
 #include "base/prng.h"
 #include "ledger/blobs.h"
-#include "store/faulty.h"
 #include "store/local/local_store.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "sys/thread_crew.h"
 #include "sys/watch/checkpoint_files.h"
 #include "sys/watch/file_snapshot.h"
+#include "test/kit/faulty.h"
 
 namespace stoker {
 namespace {

@@ -9,11 +9,11 @@
 #include <functional>
 
 #include "base/digest.h"
-#include "store/counted.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
 #include "test/checkpoint/threads.h"
+#include "test/kit/counted.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

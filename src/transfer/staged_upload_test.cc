@@ -9,10 +9,10 @@
 
 #include "base/digest.h"
 #include "checkpoint/moment.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
 #include "test/checkpoint/threads.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

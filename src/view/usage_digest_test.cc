@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "ledger/paths.h"
-#include "store/memory_store.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

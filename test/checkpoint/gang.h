@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "checkpoint/keeper.h"
-#include "store/memory_store.h"
 #include "test/checkpoint/fake_files.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::test {
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
-#include "base/test_rounds.h"
 #include "test/checkpoint/gang.h"
+#include "test/kit/rounds.h"
 
 namespace stoker::test {
 namespace {

@@ -9,8 +9,8 @@
 #include "job/job.h"
 #include "ledger/ledger.h"
 #include "port/clock.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 

@@ -2,11 +2,11 @@
 // Runs the contract of the store port on every adapter.
 #include <gtest/gtest.h>
 
-#include "store/counted.h"
 #include "store/local/local_store.h"
-#include "store/memory_store.h"
 #include "sys/file.h"
 #include "test/contract/object_store_suite.h"
+#include "test/kit/counted.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::contract {
 namespace {

@@ -9,11 +9,11 @@
 #include <mutex>
 #include <thread>
 
-#include "store/counted.h"
-#include "store/faulty.h"
 #include "store/forwarding.h"
-#include "store/memory_store.h"
 #include "test/contract/object_store_suite.h"
+#include "test/kit/counted.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::contract {
 namespace {

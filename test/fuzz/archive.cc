@@ -10,11 +10,11 @@
 #include <functional>
 
 #include "pack/archive.h"
-#include "pack/evil_tar.h"
 #include "pack/extract.h"
 #include "pack/safe_tree.h"
 #include "sys/file.h"
 #include "test/fuzz/target.h"
+#include "test/kit/evil_tar.h"
 
 namespace stoker::fuzz {
 namespace {

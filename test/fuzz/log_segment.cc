@@ -5,8 +5,8 @@
 
 #include "ledger/log/log_codec.h"
 #include "ledger/log/log_reader.h"
-#include "store/memory_store.h"
 #include "test/fuzz/target.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::fuzz {
 namespace {

@@ -18,10 +18,10 @@
 #include "agent/log_shipper.h"
 #include "agent/log_spool.h"
 #include "base/prng.h"
-#include "base/test_rounds.h"
 #include "ledger/log/log_reader.h"
-#include "store/faulty.h"
-#include "store/memory_store.h"
+#include "test/kit/faulty.h"
+#include "test/kit/memory_store.h"
+#include "test/kit/rounds.h"
 
 namespace stoker {
 

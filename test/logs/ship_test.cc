@@ -3,7 +3,7 @@
 #include <set>
 
 #include "ledger/paths.h"
-#include "store/counted.h"
+#include "test/kit/counted.h"
 #include "test/logs/log_fixture.h"
 
 namespace stoker {

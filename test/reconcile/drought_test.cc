@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "job/encoding.h"
-#include "reconcile/test_story.h"
+#include "test/kit/story.h"
 
 namespace stoker::story {
 namespace {

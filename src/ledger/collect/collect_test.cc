@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
-#include "base/test_rounds.h"
 #include "ledger/blobs.h"
 #include "ledger/collect/doomed.h"
 #include "ledger/index.h"
@@ -12,6 +11,7 @@
 #include "ledger/records.h"
 #include "store/forwarding.h"
 #include "test/contract/ledger_kit.h"
+#include "test/kit/rounds.h"
 
 namespace stoker {
 namespace {

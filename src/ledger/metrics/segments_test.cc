@@ -11,8 +11,8 @@
 #include "ledger/metrics/lines.h"
 #include "ledger/metrics/merge.h"
 #include "metrics/metric_totals.h"
-#include "store/counted.h"
-#include "store/memory_store.h"
+#include "test/kit/counted.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "store/forwarding.h"
-#include "store/memory_store.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

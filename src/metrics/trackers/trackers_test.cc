@@ -4,11 +4,11 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "metrics/test_sink.h"
 #include "metrics/trackers/mlflow_lines.h"
 #include "metrics/trackers/recorded_wandb.h"
 #include "metrics/trackers/settings_text.h"
 #include "metrics/trackers/wandb_file.h"
+#include "test/kit/metric_sink.h"
 
 namespace stoker::metrics {
 namespace {

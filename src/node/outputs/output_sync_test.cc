@@ -8,9 +8,9 @@
 #include <chrono>
 #include <thread>
 
-#include "store/memory_store.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::node {
 namespace {

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "store/local/local_store.h"
-#include "store/memory_store.h"
 #include "store/open.h"
 #include "sys/file.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

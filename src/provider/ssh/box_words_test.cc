@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/prng.h"
 #include "provider/ssh/box_notes.h"
-#include "store/memory_store.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/crc32c.h"
-#include "store/gcs/test_gcs.h"
+#include "test/kit/gcs.h"
 
 namespace stoker {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
-#include "base/test_rounds.h"
-#include "store/gcs/test_gcs.h"
+#include "test/kit/gcs.h"
+#include "test/kit/rounds.h"
 
 namespace stoker {
 namespace {

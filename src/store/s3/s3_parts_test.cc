@@ -6,7 +6,7 @@
 
 #include "base/crc32c.h"
 #include "store/s3/s3_answer.h"
-#include "store/s3/test_s3.h"
+#include "test/kit/s3.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/text.h"
-#include "store/s3/test_s3.h"
+#include "test/kit/s3.h"
 
 namespace stoker {
 namespace {

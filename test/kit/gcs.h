@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "net/http_server.h"
-#include "store/gcs/gcs_model.h"
 #include "store/gcs/gcs_store.h"
 #include "sys/file.h"
+#include "test/kit/gcs_model.h"
 
 namespace stoker {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference of the store port: a map and a mutex. What a store means is what this one does; the
-// other adapters run the same suite. For tests and the simulator; header-only, needs only port/.
+// other adapters run the same suite. Header-only, needs only port/.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ class GangStaysWhole : public Observer {
   }
 
   void CheckAskedAtOnce(const Job& before, const Job& after) {
-    if (!world_.plan().takes_gangs || after.format == kFirstRecordFormat) return;
+    if (!world_.plan().takes_gangs) return;
     const auto opened = std::count_if(
         after.requests.begin(), after.requests.end(),
         [&](const Request& request) { return FindRequest(before, request.number) == nullptr; });

@@ -252,7 +252,7 @@ void NewerRecord(World& world, const FaultPlan& fault) {
   if (at == std::string::npos) return;
   Count(world, fault);
   const auto before = entry->data;
-  const std::string ours = std::to_string(world.plan().record_format) + ",";
+  const std::string ours = std::to_string(kRecordFormat) + ",";
   if (before->compare(at + word.size(), ours.size(), ours) != 0) {
     // What would come back after this one is the other newer record, and that would stay.
     world.Tell("fault", "the record of " + job + " is a newer stoker's already");

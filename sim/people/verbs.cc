@@ -75,7 +75,6 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
   const std::string code = "code of " + spec.name;
   const std::string binary = "stoker";
   Job job;
-  job.format = session.world.plan().record_format;
   job.code_digest = Sha256Hex(code);
   job.binary_digest = Sha256Hex(binary);
   STOKER_ASSIGN(const bool new_code, Insist(session, [&] {
@@ -92,11 +91,10 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
   job.spec_digest = Sha256Hex(text);
   job.num_nodes = plan.nodes;
   job.retry_of = retry_of;
-  job.movable = job.format != kFirstRecordFormat;
+  job.movable = true;
   if (plan.any_zone > 0) {
     job.offers = OffersFrom(session.world, plan, static_cast<size_t>(plan.any_zone) - 1);
   }
-  if (job.format == kFirstRecordFormat) job.offers.clear();
   job.created = session.clock.Wall();
   job.id = session.world.IdNextDoor(plan_index);
   if (job.id.empty()) job.id = session.ledger->NewJobId();

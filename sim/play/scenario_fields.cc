@@ -99,7 +99,6 @@ const std::vector<Field<Plan>>& PlanFields() {
       Whole<&Plan::lists_all>("lists-all", Unit::kYesNo),
       Whole<&Plan::nodes_ask_own>("nodes-ask-own", Unit::kYesNo),
       Whole<&Plan::neighbour>("neighbour", Unit::kNumber),
-      AtLeast(1, Whole<&Plan::record_format>("record-format", Unit::kNumber)),
       Whole<&Plan::stale_ms>("stale", Unit::kTime),
       Whole<&Plan::token_memory_ms>("token-memory", Unit::kTime),
       Whole<&Plan::boot_low>("boot-low", Unit::kTime),

@@ -343,7 +343,7 @@ void DrawProviderRefusals(uint64_t seed, Plan* plan) {
 // have any place: where it was sent there may be no room for good.
 void DrawMoves(uint64_t seed, Plan* plan) {
   Prng rng(Prng(seed * 2 + 1).Next() ^ 0x6d6f766573);
-  if (plan->record_format == kFirstRecordFormat || !rng.Chance(1, 5)) return;
+  if (!rng.Chance(1, 5)) return;
   for (JobPlan& job : plan->jobs) {
     if (rng.Chance(1, 3)) continue;
     const int64_t times = rng.Between(1, 4);

@@ -125,13 +125,12 @@ void DrawRefusals(uint64_t seed, Plan* plan) {
   }
 }
 
-// One world in four takes gangs, half of them as wholes; in one in twelve, jobs are of before.
+// One world in four takes gangs, half of them as wholes.
 void DrawGangs(uint64_t seed, Plan* plan) {
   Prng rng(seed * 0xbf58476d1ce4e5b9ULL + 13);
   plan->takes_gangs = rng.Chance(1, 4);
   const bool whole = rng.Chance(1, 2);
   plan->ends_one_alone = !plan->takes_gangs || !whole;
-  if (rng.Chance(1, 12)) plan->record_format = 1;
 }
 
 }  // namespace

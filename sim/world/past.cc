@@ -50,7 +50,6 @@ class PastJob {
     // Some were submitted by one script, in the same instant.
     const bool alike = rng_.Chance(1, 4);
     if (alike) age_ = 50 * kOneDay;
-    job_.format = kFirstRecordFormat;
     job_.created = {kEpochMs - age_};
     job_.rev = rng_.Between(1, 40);
     job_.writer = rng_.Base32(16);

@@ -147,7 +147,6 @@ struct Plan {
   bool limit_needs_boot = false;  // a machine that is not up does not end itself, nor is it ended
   bool lists_all = false;         // lists show machines of everybody in the account
   int64_t neighbour = 0;          // if > 0, the seed of what another ledger does in the account
-  int record_format = kRecordFormat;  // of its jobs: the first = an older stoker submitted them
   int64_t stale_ms = 0;
   int64_t token_memory_ms = 86'400'000;  // after a machine's end its token means nothing any more
   int64_t boot_low = 500;

@@ -14,7 +14,6 @@ namespace {
 // Holds each request of a job against the ids.
 void Weigh(const Job& job, const std::vector<std::string>& candidates, WallTime* newest,
            LedgerProof* proof) {
-  // The token of a launch of the first format is hashed by a rule of then, that of RequestToken.
   for (const Request& request : job.requests) {
     if (request.token.empty()) continue;
     ++proof->requests;

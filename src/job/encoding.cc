@@ -7,7 +7,6 @@
 #include "base/json_fields.h"
 #include "base/remembered.h"
 #include "base/text.h"
-#include "job/first_format.h"
 
 namespace stoker {
 namespace {
@@ -197,7 +196,11 @@ void Fields(A& a, T& t) {
 }
 
 template <class A, Is<Launch> T>
-void CloseFields(A& a, T& t) {
+void Fields(A& a, T& t) {
+  a.Need("number", t.number);
+  a.Need("slot", t.slot);
+  a.Need("request", t.request);
+  a("index", t.index);
   a("instance_id", t.instance_id);
   a("absent_since", t.absent_since);
   a("stopped_since", t.stopped_since);
@@ -214,33 +217,6 @@ void CloseFields(A& a, T& t) {
   a.Check(Sane(t.slot), "slot", "is out of range");
   a.Check(Sane(t.starts.value_or(0)), "starts", "is out of range");
   a.Extra(t.extra);
-}
-
-template <class A, Is<Launch> T>
-void Fields(A& a, T& t) {
-  a.Need("number", t.number);
-  a.Need("slot", t.slot);
-  a.Need("request", t.request);
-  a("index", t.index);
-  CloseFields(a, t);
-}
-
-template <class A, Is<OneSlotLaunch> T>
-void Fields(A& a, T& t) {
-  auto& [launch, request] = t;
-  a.Need("number", launch.number);
-  a.Need("slot", launch.slot);
-  a("provider", request.ask.place.provider);
-  a("token", request.token);
-  a("opened", request.opened);
-  a("not_after", request.not_after);
-  a("limit_ms", request.limit);
-  a("tries", request.tries);
-  a("next_try", request.next_try);
-  a("refusal", request.refusal);
-  a.Check(Sane(request.tries), "tries", "is out of range");
-  a.Check(Sane(request.limit.ms), "limit_ms", "is out of range");
-  CloseFields(a, launch);
 }
 
 template <class A, Is<Attempt> T>
@@ -275,12 +251,6 @@ void Fields(A& a, T& t) {
 
 template <class A, Is<Job> T>
 void LaunchFields(A& a, T& t) {
-  if (t.format == kFirstRecordFormat) {
-    auto entries = OneSlotLaunches(t);
-    a("launches", entries);
-    if constexpr (!std::is_const_v<T>) TakeOneSlotLaunches(std::move(entries), &t);
-    return;
-  }
   a("offers", t.offers);
   a("requests", t.requests);
   a("launches", t.launches);
@@ -320,10 +290,6 @@ void Fields(A& a, T& t) {
   LaunchFields(a, t);
   a("attempts", t.attempts);
   a("folded", t.folded);
-  if constexpr (!std::is_const_v<T>) {
-    const bool first = t.format == kFirstRecordFormat;
-    if (first && t.folded) t.folded->requests = t.folded->launches;
-  }
   a("cancel", t.cancel);
   a("movable", t.movable);
   a("move", t.move);
@@ -407,12 +373,22 @@ std::string Encode(const T& noun, int indent) {
   return json::Dump(out.Take(), indent) + "\n";
 }
 
+Status OfBefore(const std::string& key) {
+  return Status(Code::kCorrupt,
+                key +
+                    ": was written before stoker's first release, in a format that this one does "
+                    "not read",
+                "Nothing of it was touched. The stoker that wrote it still runs it; once it has "
+                "ended, delete the record, or the store");
+}
+
 template <typename T>
-Result<T> Decode(const std::string& key, std::string_view text, int newest) {
+Result<T> Decode(const std::string& key, std::string_view text, int oldest, int newest) {
   thread_local Remembered<T> decoded;
   if (const T* known = decoded.Find(text)) return *known;
   STOKER_ASSIGN(const json::Value object, json::ParseObject(key, text, kMaxRecordBytes));
   STOKER_TRY(json::CheckFormat(key, object, newest));
+  if (object["format"].get<int>() < oldest) return OfBefore(key);
   T noun;
   json::JsonIn in(object, key + ": ");
   Fields(in, noun);
@@ -427,10 +403,10 @@ std::string EncodeJob(const Job& job) { return Encode(job, 1); }
 std::string EncodeReport(const NodeReport& report) { return Encode(report, -1); }
 
 Result<Job> DecodeJob(const std::string& key, std::string_view text) {
-  return Decode<Job>(key, text, kRecordFormat);
+  return Decode<Job>(key, text, kRecordFormat, kRecordFormat);
 }
 Result<NodeReport> DecodeReport(const std::string& key, std::string_view text) {
-  return Decode<NodeReport>(key, text, kReportFormat);
+  return Decode<NodeReport>(key, text, kReportFormat, kReportFormat);
 }
 
 }  // namespace stoker

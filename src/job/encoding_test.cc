@@ -81,7 +81,7 @@ Offer AnyOffer(Prng& prng) {
   return c;
 }
 
-void FillRequest(Prng& prng, bool first, Request* r) {
+void FillRequest(Prng& prng, Request* r) {
   if (prng.Chance(1, 2)) r->ask.place.provider = "ec2";
   r->token = AnyId(prng);
   r->opened = AnyTime(prng);
@@ -90,7 +90,6 @@ void FillRequest(Prng& prng, bool first, Request* r) {
   r->tries = static_cast<int>(prng.Below(9));
   r->next_try = MaybeTime(prng);
   if (prng.Chance(1, 3)) r->refusal = AnyRefusal(prng);
-  if (first) return;
   FillAsk(prng, &r->ask);
   r->reason = AnyText(prng);
   r->store_url = AnyText(prng);
@@ -112,16 +111,12 @@ void FillLaunch(Prng& prng, Launch* l) {
   l->extra = AnyExtra(prng);
 }
 
-// Some requests, of one slot each in a record of the first format.
 void AddRequests(Prng& prng, Job* job) {
-  const bool first = job->format == kFirstRecordFormat;
-  for (uint64_t n = first ? 0 : prng.Below(4); n > 0; --n) {
-    job->offers.push_back(AnyOffer(prng));
-  }
+  for (uint64_t n = prng.Below(4); n > 0; --n) job->offers.push_back(AnyOffer(prng));
   for (uint64_t n = prng.Below(5); n > 0; --n) {
     std::vector<int> slots = {static_cast<int>(prng.Below(9))};
-    while (!first && prng.Chance(1, 2)) slots.push_back(static_cast<int>(prng.Below(9)));
-    FillRequest(prng, first, &AppendRequest(*job, slots));
+    while (prng.Chance(1, 2)) slots.push_back(static_cast<int>(prng.Below(9)));
+    FillRequest(prng, &AppendRequest(*job, slots));
   }
   for (Launch& launch : job->launches) FillLaunch(prng, &launch);
 }
@@ -167,7 +162,6 @@ Move AnyMove(Prng& prng) {
 
 Job AnyJob(Prng& prng) {
   Job job;
-  if (prng.Chance(1, 3)) job.format = kFirstRecordFormat;
   job.rev = static_cast<int64_t>(prng.Below(1u << 31));
   job.writer = AnyText(prng);
   job.id = prng.Base32(10);
@@ -419,37 +413,19 @@ TEST(Encoding, AnUnknownClassOfRefusalIsNotGuessed) {
   EXPECT_TRUE(DecodeJob("k", record("not-yet-consistent")).ok());
 }
 
-// As today's older binaries wrote it and have to find it again: they run the job's nodes.
-TEST(Encoding, RecordsOfTheFirstFormatStayAsTheyWere) {
-  const std::string text =
-      R"({"format":1,"id":"abcd","rev":3,"state":"Running","num_nodes":1,"launches":[{"number":4,)"
-      R"("slot":2,"provider":"local","token":"c0ffee","opened":"2026-11-23T01:00:00.000Z",)"
-      R"("not_after":"2026-11-23T01:10:00.000Z","limit_ms":86400000,"tries":2,)"
-      R"("next_try":"2026-11-23T01:00:09.000Z","refusal":{"what":"capacity","scope":"zone",)"
-      R"("wait_ms":0,"at":"2026-11-23T01:00:01.000Z","message":"none"},"instance_id":"c0ffee",)"
-      R"("zz_new":7}],"folded":{"launches":3,"attempts":2,"since":"2026-11-23T01:00:00.000Z",)"
-      R"("until":"2026-11-23T01:00:00.000Z"}})";
-  const auto job = DecodeJob("k", text);
-  ASSERT_TRUE(job.ok()) << job.status().ToString();
-  ASSERT_EQ(job->requests.size(), 1U);
-  const Request& request = job->requests[0];
-  EXPECT_EQ(request.number, 4);
-  EXPECT_EQ(request.slots, std::vector<int>{2});
-  EXPECT_EQ(request.token, "c0ffee");
-  EXPECT_EQ(request.refusal->message, "none");
-  EXPECT_EQ(job->launches[0].request, 4);
-  EXPECT_EQ(job->folded->requests, 3);
-  const auto before = json::ParseObject("k", text, kMaxRecordBytes);
-  const auto after = json::ParseObject("k", EncodeJob(*job), kMaxRecordBytes);
-  EXPECT_EQ((*after)["launches"], (*before)["launches"]);
-  EXPECT_FALSE(after->contains("requests"));
-  // By the rule of then: SHA-256 over these fields.
-  EXPECT_EQ(RequestToken("ledger", *job, request),
-            "bbfd23c4a35dc819cd0cac4b6ed2a722357332a85aae50f235ea538954de7f4d");
+// It was never released.
+TEST(Encoding, ARecordOfTheFirstFormatIsSaidAndNotRead) {
+  const auto back = DecodeJob(
+      "records/abcd.json",
+      R"({"format":1,"id":"abcd","rev":3,"state":"Running","num_nodes":1,"launches":[]})");
+  ASSERT_EQ(back.code(), Code::kCorrupt);
+  EXPECT_TRUE(StartsWith(back.status().message(), "records/abcd.json: was written before"))
+      << back.status().message();
+  EXPECT_TRUE(StartsWith(back.status().next(), "Nothing of it was touched"));
 }
 
 TEST(Encoding, SaysWhichFieldIsWrong) {
-  const std::string good = R"("format":1,"id":"abcd","rev":3,"state":"Running","num_nodes":1)";
+  const std::string good = R"("format":2,"id":"abcd","rev":3,"state":"Running","num_nodes":1)";
   ASSERT_TRUE(DecodeJob("k", "{" + good + "}").ok());
   const std::pair<const char*, const char*> kBad[] = {
       {R"("name":7)", "name"},
@@ -464,7 +440,8 @@ TEST(Encoding, SaysWhichFieldIsWrong) {
       {R"("code_digest":"a/b")", "code_digest"},
       {R"("launches":{})", "launches"},
       {R"("launches":[{"number":1}])", "launches[0].slot"},
-      {R"("launches":[{"number":2,"slot":0},{"number":2,"slot":0}])", "launches"},
+      {R"("launches":[{"number":2,"slot":0,"request":1},{"number":2,"slot":0,"request":1}])",
+       "launches"},
       {R"("attempts":[{"number":1,"state":"Ended","ending":{"reason":"x"}}])",
        "attempts[0].ending.reason"},
       {R"("attempts":[{"number":1,"state":"Ended","restore":"../../etc"}])", "attempts[0].restore"},
@@ -479,14 +456,14 @@ TEST(Encoding, SaysWhichFieldIsWrong) {
 
 TEST(Encoding, RefusesTheHuge) {
   const std::string deep =
-      R"({"format":1,"x":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+      R"({"format":2,"x":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   EXPECT_EQ(DecodeJob("k", deep).code(), Code::kCorrupt);
   EXPECT_EQ(DecodeJob("k", std::string(kMaxRecordBytes + 1, ' ')).code(), Code::kCorrupt);
 }
 
 // What a pass would do for two thousand million nodes, or with the number after the largest.
 TEST(Encoding, NumbersOfRecordsStayFarFromOverflow) {
-  const std::string head = R"({"format":1,"id":"a","rev":0,"state":"Pending","num_nodes":)";
+  const std::string head = R"({"format":2,"id":"a","rev":0,"state":"Pending","num_nodes":)";
   const std::string time = R"("2026-11-23T01:00:00.000Z")";
   EXPECT_TRUE(DecodeJob("k", head + "1024}").ok());
   const std::string launch = R"(1,"launches":[{"number":)";

@@ -184,9 +184,7 @@ Request& AppendRequest(Job& job, const std::vector<int>& slots) {
   launch.number = job.launches.empty() ? 0 : job.launches.back().number;
   Request request;
   request.slots = slots;
-  request.number = 1 + (job.format == kFirstRecordFormat ? launch.number
-                        : job.requests.empty()           ? 0
-                                                         : job.requests.back().number);
+  request.number = 1 + (job.requests.empty() ? 0 : job.requests.back().number);
   launch.request = request.number;
   for (const int slot : slots) {
     ++launch.number;
@@ -198,13 +196,6 @@ Request& AppendRequest(Job& job, const std::vector<int>& slots) {
 }
 
 namespace {
-
-// As each launch of a record of the first format had it, whose number is its request's.
-void FeedFirst(Sha256& hash, const Request& request) {
-  Feed(hash, std::to_string(request.number));
-  Feed(hash, std::to_string(request.slots.empty() ? 0 : request.slots.front()));
-  Feed(hash, request.ask.place.provider);
-}
 
 void FeedAsk(Sha256& hash, const Request& request) {
   Feed(hash, std::to_string(request.number));
@@ -221,12 +212,11 @@ void FeedAsk(Sha256& hash, const Request& request) {
 }  // namespace
 
 std::string RequestToken(const std::string& ledger_id, const Job& job, const Request& request) {
-  const bool first = job.format == kFirstRecordFormat;
   Sha256 hash;
-  Feed(hash, first ? "stoker launch 1" : "stoker request 2");
+  Feed(hash, "stoker request 2");
   Feed(hash, ledger_id);
   Feed(hash, job.id);
-  first ? FeedFirst(hash, request) : FeedAsk(hash, request);
+  FeedAsk(hash, request);
   Feed(hash, std::to_string(request.opened.ms));
   Feed(hash, std::to_string(request.not_after.ms));
   Feed(hash, std::to_string(request.limit.ms));

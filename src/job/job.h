@@ -17,10 +17,9 @@
 
 namespace stoker {
 
-inline constexpr int kRecordFormat = 2;  // of a job's record, when it is created
-// Before requests were entries of their own. A record keeps its format for life: the job's nodes
-// run the binary that created it.
-inline constexpr int kFirstRecordFormat = 1;
+// Of a job's record. It keeps its format for life: the job's nodes run the binary that created it.
+// The first had no requests of their own; it was never released, and nothing reads it.
+inline constexpr int kRecordFormat = 2;
 inline constexpr int kReportFormat = 1;  // of reports and claims
 
 enum class JobState { kPending, kWaiting, kRunning, kStopping, kSucceeded, kFailed, kCancelled };
@@ -184,7 +183,7 @@ struct Job {
   JobState state = JobState::kPending;
   // How its machines can be had; empty: by its spec's provider, which has one kind.
   std::vector<Offer> offers;
-  std::vector<Request> requests;  // in a record of the first format each is for one slot
+  std::vector<Request> requests;
   std::vector<Launch> launches;
   std::vector<Attempt> attempts;
   std::optional<Folded> folded;

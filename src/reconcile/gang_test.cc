@@ -104,13 +104,5 @@ TEST(GangTest, ARefusalOfWhatIsThereMeansNothing) {
       .Expect("Running; 1 Running L1,L2,L3");
 }
 
-// A record that an older stoker has begun knows no requests for several.
-TEST(GangTest, RecordsOfTheFirstFormatAskOneByOne) {
-  Story s(2);
-  s.job.format = kFirstRecordFormat;
-  s.See(TakesGangs(true)).Pass().Expect("Pending; 1 Staging L1,L2; sent L1 L2");
-  EXPECT_EQ(s.job.requests[1].number, 2);
-}
-
 }  // namespace
 }  // namespace stoker::story

@@ -182,11 +182,9 @@ void FillSlots(Pass& pass, std::vector<int>* launches) {
   for (size_t slot = 0; slot < launches->size(); ++slot) {
     if ((*launches)[slot] == 0) slots.push_back(static_cast<int>(slot));
   }
-  // A record of the first format has no requests for several slots, and one that makes no sense may
-  // have more of them than any job.
+  // A record that makes no sense may have more of them than any job.
   const bool at_once = slots.size() <= static_cast<size_t>(pass.job().num_nodes) &&
-                       pass.PlaceOf(where.ask.place).takes_gangs &&
-                       pass.job().format != kFirstRecordFormat && !BugIsOn("gang-one-by-one");
+                       pass.PlaceOf(where.ask.place).takes_gangs && !BugIsOn("gang-one-by-one");
   if (at_once) return OpenRequest(pass, where, slots, launches);
   for (const int slot : slots) OpenRequest(pass, where, {slot}, launches);
 }

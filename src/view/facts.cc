@@ -202,8 +202,7 @@ std::optional<int64_t> PriceOf(const Job& job, const Launch& launch) {
 
 namespace {
 
-// What a launch's request asks for stands in the launch as well, where it did in records of the
-// first format: scripts read it there.
+// What a launch's request asks for stands in the launch as well: scripts read it there.
 json JobJson(const Job& job) {
   json out = json::parse(EncodeJob(job), nullptr, false);
   if (!out.contains("requests") || !out.contains("launches")) return out;

@@ -139,6 +139,26 @@ TEST(KeeperSets, PairsThatPauseAreNeverMixed) {
   EXPECT_EQ(bench.Restored().at("optim.pt"), StateOf("optim.pt", 8));
 }
 
+// As Lightning does where its working name is of another disk: both are written in place, and only
+// a rename would show that the first is a save by itself.
+TEST(KeeperSets, TwoFilesOfOneLayoutInPlaceAreOneSave) {
+  for (const Duration pause : {Duration::Ms(20), Duration::Ms(400)}) {
+    Bench bench;
+    for (int step = 1; step <= 4; ++step) {
+      bench.files.Write("epoch=" + std::to_string(step) + ".ckpt", R"({"step": 1})");
+      if (step == 4) break;
+      bench.Run(pause);
+      bench.files.Write("last.ckpt", StateOf("last", step));
+      bench.Run(Duration::Seconds(3));
+    }
+    bench.files.Kill();
+    bench.End(0, 9);
+    EXPECT_EQ(bench.Restored()["last.ckpt"], StateOf("last", 3));
+    EXPECT_EQ(bench.Restored().count("epoch=3.ckpt"), 1u);
+    EXPECT_EQ(bench.Restored().count("epoch=4.ckpt"), 0u);
+  }
+}
+
 // Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
 TEST(KeeperSets, ARenameOfWhoEndsAsItWasToldStands) {
   for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {

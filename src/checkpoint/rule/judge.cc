@@ -152,8 +152,10 @@ class Judgement {
         return ByCount(files_.size(), facts_.files, CandidateReason::kCounted);
       case SaveEnd::kRenamed:
       case SaveEnd::kClosed:
-        if (!folder) out_.ends_save = layout.certain && layout.alone;
-        return ByItself();
+        ByItself();
+        out_.ends_save = !folder && layout.certain && layout.alone &&
+                         (layout.end == SaveEnd::kClosed || ByRename());
+        return out_;
       case SaveEnd::kAnyTime:
       case SaveEnd::kRest:
         break;
@@ -249,6 +251,9 @@ class Judgement {
     const auto number = WholeNumber(text.substr(0, end), 0, INT64_MAX);
     return number && unit_.numbered() && unit_.row.numbers.front() == *number;
   }
+
+  // What is copied to its name instead (its working name was of another disk) may be one of two.
+  bool ByRename() const { return out_.whole() && out_.reason == CandidateReason::kRenamed; }
 
   // One file, renamed or proven; of several, none speaks for the others.
   UnitVerdict ByItself() {

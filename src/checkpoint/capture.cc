@@ -120,8 +120,13 @@ void MomentCapture::Learn(const DirectoryScan& scan, MonoTime now) {
   const std::vector<FileEvent> later = files_.TakeEvents();
   plan_.OnScan(scan, now, later);
   plan_.OnEvents(later);
+  const std::vector<std::string> told = files_.TakeTold();
+  plan_.OnTold(told);
+  for (const std::string& remark : plan_.TakeRemarks()) {
+    troubles_.Stays("$STOKER_SAVES: " + remark);
+  }
   troubles_.LeavesOut(scan);
-  look_.dirty = !later.empty() || scan.torn;
+  look_.dirty = !later.empty() || !told.empty() || scan.torn;
   look_.closed = look_.dirty;
   look_.cost = clock_.Mono() - now;
 }

@@ -29,13 +29,14 @@ struct KeeperConfig {
   int rank = 0;
   int num_nodes = 1;
   Duration quiet = Duration::Seconds(2);
-  std::string complete;           // the file that each save's folder ends with; "" = none is said
-  int keep = 3;                   // newest N stay; 0 = all
-  std::string restored;           // checkpoint id that lies in the directory now; "" = none
-  BeganFrom began_from;           // the same, or what else lies there and was restored
-  std::set<std::string> protect;  // ids that are never cleared away
-  uint64_t nonce_seed = 0;        // random
-  Movers movers;                  // who uploads, besides the thread in RunUpload
+  std::string complete;            // the file that each save's folder ends with; "" = none is said
+  std::vector<std::string> names;  // of the directory, in what the program tells: ToldSaves
+  int keep = 3;                    // newest N stay; 0 = all
+  std::string restored;            // checkpoint id that lies in the directory now; "" = none
+  BeganFrom began_from;            // the same, or what else lies there and was restored
+  std::set<std::string> protect;   // ids that are never cleared away
+  uint64_t nonce_seed = 0;         // random
+  Movers movers;                   // who uploads, besides the thread in RunUpload
   Duration round_patience = Duration::Minutes(2);  // how long rank 0 waits for the others' parts
   // Asked right before a manifest is written; false: this attempt must not commit any more. A
   // failure: it cannot be told now, and is asked again later.

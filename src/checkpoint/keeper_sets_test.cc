@@ -8,24 +8,6 @@
 namespace stoker::test {
 namespace {
 
-std::string StateOf(const std::string& name, int step) {
-  return name + " of step " + Padded(step, 6) + std::string(200, '.');
-}
-
-// Nothing, or everything of one step.
-void ExpectOneSave(const Contents& restored, const std::vector<std::string>& names) {
-  if (restored.empty()) return;
-  for (int step = 1; step < 50; ++step) {
-    if (restored.count(names[0]) == 0 || restored.at(names[0]) != StateOf(names[0], step)) continue;
-    for (const std::string& name : names) {
-      ASSERT_EQ(restored.count(name), 1u) << name << ", step " << step;
-      EXPECT_EQ(restored.at(name), StateOf(name, step)) << name;
-    }
-    return;
-  }
-  FAIL() << names[0] << " is of no step";
-}
-
 const std::vector<std::string> kParts = {"odd/e", "odd/o",  "odd/tmp",
                                          "odd/x", "odd/id", "state.db"};
 

@@ -430,54 +430,6 @@ TEST(Keeper, AFolderThatTakesThePlaceOfTheOneBefore) {
   EXPECT_EQ(bench.Restored(), whole);
 }
 
-TEST(Keeper, CompleteMarksEndAllDoubt) {
-  Bench bench;
-  bench.files.Write("step-1/model.bin", Whole("model", 1));
-  bench.files.Write("step-1/.complete", "");
-  bench.Run(Duration::Ms(200));
-  EXPECT_EQ(bench.keeper->commits(), 1);
-  bench.files.Write("step-2/model.bin", Whole("model", 2));
-  bench.Run(Duration::Seconds(30));
-  EXPECT_EQ(bench.Restored().count("step-2/model.bin"), 0u);
-  bench.files.Write("step-2/.complete", "");
-  bench.Run(Duration::Ms(200));
-  EXPECT_EQ(bench.Restored().count("step-2/model.bin"), 1u);
-}
-
-TEST(Keeper, TheDoneMarkCommitsAtOnceAndIsTakenAway) {
-  Bench bench;
-  bench.files.Write("checkpoint.pt", Whole("model", 1));
-  bench.files.Write(kDoneMark, "");
-  bench.Run(Duration::Ms(100));
-  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
-  EXPECT_EQ(bench.files.Contents().count(kDoneMark), 0u);
-  bench.files.Write("checkpoint.pt", Whole("model", 2));
-  bench.Run(Duration::Seconds(10));  // a program that says when it is done is done when it says so
-  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
-}
-
-// A mapping, or a database, is open for as long as the program runs.
-TEST(Keeper, TheDoneMarkSpeaksForFilesThatStayOpen) {
-  Bench bench;
-  for (int step = 1; step <= 3; ++step) {
-    bench.files.Open("state.db", Whole("model", step));
-    bench.Run(Duration::Seconds(4));
-    bench.files.Write(kDoneMark, "");
-    bench.Run(Duration::Ms(500));
-    EXPECT_EQ(bench.Restored(), (Contents{{"state.db", Whole("model", step)}}));
-    EXPECT_EQ(bench.files.Contents().count(kDoneMark), 0u);
-  }
-}
-
-TEST(Keeper, TheDoneMarkLeavesTheNextStepOut) {
-  Bench bench;
-  bench.files.Write("step-1/model.pt", Whole("model", 1));
-  bench.files.Open("step-2/model.pt");
-  bench.files.Write(kDoneMark, "");
-  bench.Run(Duration::Ms(200));
-  EXPECT_EQ(bench.Restored(), (Contents{{"step-1/model.pt", Whole("model", 1)}}));
-}
-
 // A database keeps its file open; its journal comes, goes, and is nothing without it.
 TEST(Keeper, AFileThatIsHeldOpenAndChangesIsNotLeftOut) {
   Bench bench;

@@ -61,6 +61,7 @@ void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   Set(env, "STOKER_OUTPUT_DIR", facts.output_dir);
   Set(env, "STOKER_MODEL_DIR", facts.model_dir);
   if (!facts.metrics_file.empty()) Set(env, "STOKER_METRICS", facts.metrics_file);
+  if (!facts.saves_file.empty()) Set(env, "STOKER_SAVES", facts.saves_file);
   Set(env, "STOKER_RESUME", facts.resume ? "1" : "0");
   if (facts.git) {
     Set(env, "STOKER_GIT_COMMIT", facts.git->commit);

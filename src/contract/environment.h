@@ -37,6 +37,7 @@ struct NodeFacts {
   std::string output_dir;
   std::string model_dir;
   std::string metrics_file;      // "" during setup
+  std::string saves_file;        // ToldSaves; "" during setup
   std::string inputs_dir;        // each channel has the folder of its name in it
   std::optional<GitOrigin> git;  // of the packed code
   std::string store_url;

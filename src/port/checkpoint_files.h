@@ -155,6 +155,9 @@ class CheckpointFiles {
   // kBusy: somebody writes, or wanted in for longer than the patience. kConflict: a file is not as
   // the request says, or changed meanwhile, or the task died. kNoSpace: no room for the copy.
   virtual Result<std::unique_ptr<Snapshot>> Take(const SnapshotRequest& request) = 0;
+  // Whole lines that the program has appended to the file in which it tells of its saves
+  // ($STOKER_SAVES), since the last call; of many, the first.
+  virtual std::vector<std::string> TakeTold() { return {}; }
   // Deletes one file of the directory (the mark that a checkpoint is done).
   virtual Status Remove(const std::string& path) = 0;
 };

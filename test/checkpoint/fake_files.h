@@ -138,6 +138,7 @@ class FakeFiles : public CheckpointFiles {
     for (const auto& [path, file] : files_) listed_.insert(path);
     scan_began_ = true;
   }
+  std::vector<std::string> TakeTold() override { return std::exchange(told, {}); }
   Result<DirectoryScan> Scan() override {
     const bool torn = std::exchange(scan_began_, false);
     DirectoryScan scan;
@@ -194,6 +195,7 @@ class FakeFiles : public CheckpointFiles {
   bool disk_full = false;
   bool no_room = false;  // for copies
   std::vector<SkippedEntry> skipped;
+  std::vector<std::string> told;  // lines of $STOKER_SAVES
   // What happens in a new folder is not heard for so long: it is not watched yet.
   Duration deaf;
   Status take_fails;

@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "checkpoint/keeper.h"
 #include "test/checkpoint/fake_files.h"
@@ -65,5 +67,24 @@ struct Bench {
 };
 
 using Contents = std::map<std::string, std::string>;
+
+// As long as the one before it: sizes say nothing.
+inline std::string StateOf(const std::string& name, int step) {
+  return name + " of step " + Padded(step, 6) + std::string(200, '.');
+}
+
+// Nothing, or everything of one step.
+inline void ExpectOneSave(const Contents& restored, const std::vector<std::string>& names) {
+  if (restored.empty()) return;
+  for (int step = 1; step < 50; ++step) {
+    if (restored.count(names[0]) == 0 || restored.at(names[0]) != StateOf(names[0], step)) continue;
+    for (const std::string& name : names) {
+      ASSERT_EQ(restored.count(name), 1u) << name << ", step " << step;
+      EXPECT_EQ(restored.at(name), StateOf(name, step)) << name;
+    }
+    return;
+  }
+  FAIL() << names[0] << " is of no step";
+}
 
 }  // namespace stoker::test

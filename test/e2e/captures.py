@@ -34,6 +34,24 @@ for step in range({ROUNDS}):
         time.sleep(0.02)
 """
 
+# Nothing of it proves itself or rests, and the two files of a save are seconds apart.
+TELLING = f"""
+cd checkpoints
+for n in $(seq {ROUNDS}); do
+  echo "begin $n checkpoints/model.bin" >> $STOKER_SAVES
+  echo "begin $n checkpoints/optim.bin" >> $STOKER_SAVES
+  echo "model of $n" > model.bin
+  sleep 2.5
+  echo "optim of $n" > optim.bin
+  echo "end $n" >> $STOKER_SAVES
+  sleep 0.5
+done
+echo "begin last model.bin" >> $STOKER_SAVES
+echo half > model.bin
+echo begun
+sleep 600
+"""
+
 # More than there may be descriptors. It waits for its checkpoint, as a test should.
 MANY = """
 import os, pathlib, time
@@ -71,6 +89,21 @@ def a_mapping(world, results):
     all_there = checkpoints(world, job)
     results.check("each done mark of a mapping", all_there[0]["id"] == f"1-{ROUNDS}", all_there)
     results.check("three are kept at the end", len(all_there) == 3, all_there)
+
+
+def a_telling(world, results):
+    job = world.submit("--", "bash", "telling.sh")
+    world.wait_for("the last save to begin", lambda: "begun" in log_of(world, job), 60)
+    world.stoker("cancel", job, check=True)
+    world.stoker("wait", job, timeout=60)
+    all_there = checkpoints(world, job)
+    results.check("each save that is told", all_there[0]["id"] == f"1-{ROUNDS}", all_there)
+    results.check("by its program's word", all_there[0]["recognised_by"] == "told", all_there)
+    into = world.root / "got"
+    world.stoker("get", job, "checkpoint", into, check=True)
+    texts = {p.name: p.read_text() for p in into.rglob("*.bin")}
+    results.check("both files are of one save", texts == {
+        "model.bin": f"model of {ROUNDS}\n", "optim.bin": f"optim of {ROUNDS}\n"}, texts)
 
 
 def many(world, results):
@@ -236,6 +269,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     results = Results()
     for text, name, run in ((SCRIPT, "script.sh", a_script), (MAPPING, "mapping.py", a_mapping),
+                            (TELLING, "telling.sh", a_telling),
                             (MANY, "many.py", many)):
         with World("captures") as world:
             world.program(text, name)

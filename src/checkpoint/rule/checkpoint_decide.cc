@@ -39,7 +39,7 @@ std::string CheckpointPlan::UserMarkOf(const SaveUnit& unit) const {
   return sets_.rows().marked.count(unit.line) != 0 ? kCompleteMark : "";
 }
 
-UnitVerdict CheckpointPlan::JudgeUnit(const SaveUnit& unit, MonoTime now) const {
+UnitVerdict CheckpointPlan::JudgeFiles(const SaveUnit& unit, MonoTime now) const {
   LineFacts facts;
   const auto line = sets_.lines().find(unit.line);
   if (line != sets_.lines().end()) facts = line->second.facts;
@@ -214,9 +214,10 @@ CheckpointPlan::Serving CheckpointPlan::Serve(const SavedSet& saved, MonoTime no
           return one != saved.versions.end() && one->second == FileAt(path).version;
         });
     if (!same) continue;
-    const UnitVerdict verdict = JudgeUnit(unit->second, now);
+    const UnitVerdict verdict = JudgeFiles(unit->second, now);
     if (verdict.standing == Standing::kWriting) waits = true;
-    const bool clean = clean_ && verdict.standing == Standing::kUnmarked;
+    const bool said = clean_ || saved.reason == CandidateReason::kTold;
+    const bool clean = said && verdict.standing == Standing::kUnmarked;
     if (!verdict.closed() && !clean && verdict.standing != Standing::kWriting &&
         saved.reason != CandidateReason::kDone) {
       return Serving::kLost;
@@ -299,6 +300,7 @@ std::optional<Candidate> CheckpointPlan::Make(const SavedSet& saved, MonoTime no
   out.took = LongestStretch(std::move(writes), options_.quiet);
   out.cycle = sets_.saves();
   if (saved.reason == CandidateReason::kDone) out.done = done_used_ + 1;
+  if (saved.reason == CandidateReason::kTold) out.done = told_used_ + 1;
   return out;
 }
 
@@ -362,6 +364,13 @@ std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
   if (done_mark_) return DecideDone(now);
   if (ended_ && clean_ && !MetAFullDisk()) return DecideClean(now);
   if (done_used_ > 0 || (!ended_ && !seen_.task_alive())) return std::nullopt;
+  while (!told_saved_.empty()) {
+    const Serving serving = Serve(told_saved_.front(), now);
+    if (serving == Serving::kWaits) break;
+    auto candidate = serving == Serving::kReady ? Make(told_saved_.front(), now) : std::nullopt;
+    if (candidate) return candidate;
+    told_saved_.erase(told_saved_.begin());
+  }
   for (int look = 0; look < 2; ++look) {
     if (look == 1 && !OrderWillShow(now)) NoteSaved(now);
     for (auto it = sets_.saved().begin(); it != sets_.saved().end();) {
@@ -414,14 +423,16 @@ std::set<std::string> CheckpointPlan::UnitsToCopy(MonoTime now) {
 // What sets that have been saved wait for, as it still lies there.
 std::set<std::string> CheckpointPlan::PathsToCopy(MonoTime now) const {
   std::set<std::string> out;
-  for (const auto& [set, saved] : sets_.saved()) {
-    if (Serve(saved, now) != Serving::kWaits) continue;
+  const auto add = [&](const SavedSet& saved) {
+    if (Serve(saved, now) != Serving::kWaits) return;
     for (const auto& [path, version] : saved.versions) {
       const auto file = seen_.files().find(path);
       const bool there = file != seen_.files().end() && file->second.version == version;
       if (there && !file->second.open && file->second.copied != version) out.insert(path);
     }
-  }
+  };
+  for (const auto& [set, saved] : sets_.saved()) add(saved);
+  for (const SavedSet& saved : told_saved_) add(saved);
   return out;
 }
 
@@ -480,6 +491,11 @@ CheckpointPlan::Obstacle CheckpointPlan::WhyNotYet(MonoTime now) const {
   const SaveUnit* latest = nullptr;
   for (const auto& [id, unit] : units_.by_id) {
     if (!Changed(unit)) continue;
+    if (const ToldSaves::Save* save = BegunAs(unit)) {
+      return {"begun", named(id) + " is of the program's save " + Printable(save->id) +
+                           ", which has begun: no line 'end " + Printable(save->id) +
+                           "' has come in $STOKER_SAVES"};
+    }
     if (latest == nullptr || LastChange(unit) > LastChange(*latest)) latest = &unit;
     const UnitVerdict verdict = JudgeUnit(unit, now);
     if (verdict.standing == Standing::kWriting && !verdict.file.empty()) {

@@ -25,7 +25,8 @@ bool IsUserMark(const std::string& path) {
 CheckpointPlan::CheckpointPlan(PlanOptions options)
     : options_(std::move(options)),
       seen_(options_.quiet),
-      sets_(options_.quiet, options_.complete) {}
+      sets_(options_.quiet, options_.complete),
+      told_(options_.names) {}
 
 // A write that nobody heard has its place once a look finds it closed with no hint on its way.
 bool CheckpointPlan::OrderWillShow(MonoTime now) const {
@@ -104,6 +105,7 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
   }
   if (seen_.last_change() != before) refused_.clear();
   Evaluate(now);
+  if (!OrderWillShow(now)) NoteTold();
   for (const auto& [path, place] : base_) {
     if (units_.by_id.count(place.unit) != 0) {
       gone_since_.erase(place.unit);
@@ -151,6 +153,10 @@ void CheckpointPlan::OnEnded(const Ended& how, MonoTime now) {
   ended_at_ = now;
   seen_.OnEnded(clean_, now);
   Evaluate(now);
+  NoteTold();
+  for (const ToldSaves::Save& left : told_.TakeOpen()) {
+    if (!clean_) Doubt(left);
+  }
 }
 
 void CheckpointPlan::OnCopied(const CopyOrder& order, const std::map<std::string, Proof>& proofs,
@@ -218,11 +224,15 @@ void CheckpointPlan::OnCounted(const Candidate& candidate) {
   }
   refused_.clear();
   marked_units_.insert(candidate.marked.begin(), candidate.marked.end());
-  std::erase_if(sets_.saved(), [&](const auto& entry) {
-    return std::all_of(entry.second.versions.begin(), entry.second.versions.end(),
-                       [&](const auto& one) { return candidate.fresh.count(one.first) != 0; });
-  });
-  if (sets_.saved().empty()) {
+  const auto is_in = [&](const SavedSet& saved) {
+    return std::all_of(saved.versions.begin(), saved.versions.end(), [&](const auto& one) {
+      return candidate.fresh.count(one.first) != 0 && shelf_[one.first] == one.second;
+    });
+  };
+  std::erase_if(sets_.saved(), [&](const auto& entry) { return is_in(entry.second); });
+  std::erase_if(told_saved_, is_in);
+  if (candidate.reason == CandidateReason::kTold) ++told_used_;
+  if (sets_.saved().empty() && told_saved_.empty()) {
     std::erase_if(shelf_, [&](const auto& entry) {
       return base_.count(entry.first) == 0 && seen_.files().count(entry.first) == 0;
     });
@@ -239,6 +249,7 @@ void CheckpointPlan::OnRefused(const Candidate& candidate) {
   refused_.clear();
   for (const std::string& path : candidate.fresh) refused_[path] = shelf_[path];
   sets_.saved().clear();
+  told_saved_.clear();
   if (candidate.reason == CandidateReason::kDone) {
     done_mark_ = false;
     done_.reset();
@@ -284,7 +295,9 @@ MonoTime CheckpointPlan::LastChange(const SaveUnit& unit) const {
 }
 
 bool CheckpointPlan::Pending() const {
-  if (done_mark_ || seen_.has_writes() || seen_.awaits_hints() || !writes_.empty()) return true;
+  if (done_mark_ || told_.has_ended() || !told_saved_.empty() || seen_.has_writes() ||
+      seen_.awaits_hints() || !writes_.empty())
+    return true;
   return std::any_of(units_.by_id.begin(), units_.by_id.end(), [&](const auto& entry) {
     if (!Changed(entry.second)) return false;
     // Empty files, and links to nothing, are no save.

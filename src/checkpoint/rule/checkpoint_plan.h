@@ -14,6 +14,7 @@
 #include "checkpoint/rule/judge.h"
 #include "checkpoint/rule/seen.h"
 #include "checkpoint/rule/sets.h"
+#include "checkpoint/rule/told_saves.h"
 #include "checkpoint/rule/unit.h"
 #include "port/checkpoint_files.h"
 
@@ -26,8 +27,9 @@ inline constexpr char kDoneMark[] = ".stoker-done";
 
 struct PlanOptions {
   Duration quiet = Duration::Seconds(2);
-  bool marks_elsewhere = false;  // JudgeOptions::marks_elsewhere
-  std::string complete;          // the file that each save's folder ends with; "" = none is said
+  bool marks_elsewhere = false;    // JudgeOptions::marks_elsewhere
+  std::string complete;            // the file that each save's folder ends with; "" = none is said
+  std::vector<std::string> names;  // of the directory: ToldSaves
 };
 
 // What is to be copied while it lies there. A copy counts only once Decide says so.
@@ -47,7 +49,7 @@ struct Candidate {
   std::set<std::string> excluded;  // that are not, though they are there
   std::set<std::string> marked;    // units that a mark has shown to be whole
   int64_t cycle = 0;               // most often that anything was saved in this attempt
-  int64_t done = 0;                // with kDone: how often the program has said so
+  int64_t done = 0;                // with kDone and kTold: how often the program has said so
   int64_t step = -1;               // number of the newest unit, where names have one
   bool counted = false;            // that number grows from one checkpoint to the next
   Duration took;                   // the longest that was written in it at one go
@@ -61,6 +63,11 @@ class CheckpointPlan {
   void OnEvents(const std::vector<FileEvent>& events);
   // `later`: hints that came while the scan was made; they are to be given to OnEvents afterwards.
   void OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later = {});
+  // Lines of $STOKER_SAVES, read after the newest scan: what begins is known before it is looked
+  // at, and what ends is looked at once more.
+  void OnTold(const std::vector<std::string>& lines);
+  // Of these lines, which say nothing, and why; since the last call.
+  std::vector<std::string> TakeRemarks() { return told_.TakeRemarks(); }
   // What lies there now is the restored checkpoint: it counts. `known`: paths of which the store
   // has what lies there. The rest goes with the first checkpoint.
   void OnRestored(const DirectoryScan& scan, const std::set<std::string>& known);
@@ -136,7 +143,14 @@ class CheckpointPlan {
   std::string UserMarkOf(const SaveUnit& unit) const;
   const SeenFile& FileAt(const std::string& path) const;
   JudgeOptions Options(MonoTime now) const;
+  // As its files show it; JudgeUnit: and not while its program says that it goes on.
+  UnitVerdict JudgeFiles(const SaveUnit& unit, MonoTime now) const;
   UnitVerdict JudgeUnit(const SaveUnit& unit, MonoTime now) const;
+  const ToldSaves::Save* BegunAs(const SaveUnit& unit) const;
+  bool IsTold(const SaveUnit& unit) const;
+  void NoteTold();
+  SavedSet SaveOfTold(const ToldSaves::Save& told);
+  void Doubt(const ToldSaves::Save& told);
   bool Changed(const SaveUnit& unit) const;
   bool Copied(const SaveUnit& unit) const;
   MonoTime LastChange(const SaveUnit& unit) const;
@@ -181,9 +195,12 @@ class CheckpointPlan {
   std::set<std::string> live_;                  // of these, the files themselves
   std::map<std::string, MonoTime> gone_since_;  // units of `base_` that are not there
   std::set<std::string> marked_units_;          // that were whole by a mark in this attempt
-  std::optional<SavedSet> done_;                // what lay there when the program said so
+  ToldSaves told_;
+  std::vector<SavedSet> told_saved_;  // what lay there when it said that each had ended
+  std::optional<SavedSet> done_;      // what lay there when the program said so
   bool done_mark_ = false;
   int64_t done_used_ = 0;  // how often
+  int64_t told_used_ = 0;  // how often a save that it told of has ended and counted
   bool ended_ = false;
   bool clean_ = false;
   bool graceful_ = false;

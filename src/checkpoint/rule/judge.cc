@@ -296,6 +296,8 @@ std::string_view Name(CandidateReason reason) {
       return "proven";
     case CandidateReason::kComplete:
       return "complete";
+    case CandidateReason::kTold:
+      return "told";
     case CandidateReason::kDone:
       return "done";
     case CandidateReason::kExit:

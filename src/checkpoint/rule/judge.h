@@ -21,7 +21,8 @@ enum class CandidateReason {
   kNext,      // its program has begun the next
   kProven,    // its own format shows it
   kComplete,  // kCompleteMark
-  kDone,      // the program said so
+  kTold,      // the program said so in $STOKER_SAVES
+  kDone,      // the program said so by kDoneMark
   kExit,      // the program ended well
 };
 std::string_view Name(CandidateReason reason);

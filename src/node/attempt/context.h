@@ -55,6 +55,10 @@ struct AttemptContext : AttemptParts {
   std::string LastingCheckpointFolder() const;
   // Of the launch: an attempt after this one finds it.
   std::string InputsDir() const { return config.dir + "/inputs"; }
+  // $STOKER_SAVES.
+  std::string SavesFile() const {
+    return config.dir + "/saves-" + std::to_string(config.attempt) + ".txt";
+  }
   std::string Spare() const { return config.dir + "/" + kSpare; }
   UnsavedPlace PlaceOfUnsaved() const;
 

@@ -80,6 +80,7 @@ KeeperConfig AttemptKeepers::ConfigOf(const std::string& restored) {
   config.num_nodes = mine.job.num_nodes;
   config.quiet = mine.spec.checkpoints.quiet;
   config.complete = mine.spec.checkpoints.complete;
+  config.names = {here_.CheckpointDir(), mine.spec.checkpoints.path};
   config.keep = mine.spec.checkpoints.keep;
   // One of another job, or one that was left, lies in another place: it is kept anew.
   const bool own = restored.find('/') == std::string::npos;
@@ -104,6 +105,7 @@ Status AttemptKeepers::BeginCheckpoints(const std::string& restored) {
     STOKER_TRY(sys::MakeDirs(options.directory, 0700));
   }
   options.staging = here_.config.dir + "/staging";
+  options.told = here_.SavesFile();
   STOKER_TRY(sys::MakeDirs(here_.Spare(), 0700));
   if (!restored.empty()) {
     options.reads_of = [](const std::string& path) { return !IsStream(path); };

@@ -63,6 +63,7 @@ Status Running::Start(const StartProgram& start, const Staged& staged,
       FactsOf(here_, staged, start.addresses, start.master_port, !staged.restored.empty());
   facts.from_setup = staged.from_setup;
   facts.metrics_file = keepers_.metrics().File();
+  facts.saves_file = here_.SavesFile();
   contract::Environment env = contract::ProgramEnvironment(spec, facts);
   Activate(staged, env);
   TaskCommand command;

@@ -18,6 +18,7 @@
 #include "sys/watch/read_watch.h"
 #include "sys/watch/take_moment.h"
 #include "sys/watch/task_watch.h"
+#include "sys/watch/told_lines.h"
 #include "sys/watch/watch_tree.h"
 
 namespace stoker {
@@ -45,7 +46,10 @@ void RaiseDescriptorLimit() {
 class RealCheckpointFiles : public CheckpointFiles {
  public:
   RealCheckpointFiles(const CheckpointFilesOptions& options, Clock& clock)
-      : options_(options), root_(ResolveRoot(options.directory)), clock_(clock) {
+      : options_(options),
+        root_(ResolveRoot(options.directory)),
+        clock_(clock),
+        told_(options.told) {
     RaiseDescriptorLimit();
     if (!options.watch) return;
     if (options.reads_of) reads_ = std::make_unique<ReadWatch>(root_, options.reads_of);
@@ -75,6 +79,8 @@ class RealCheckpointFiles : public CheckpointFiles {
   void ForgetReads() override {
     if (reads_) reads_->Forget();
   }
+
+  std::vector<std::string> TakeTold() override { return told_.Take(); }
 
   Result<DirectoryScan> Scan() override {
     const MonoTime now = clock_.Mono();
@@ -135,6 +141,7 @@ class RealCheckpointFiles : public CheckpointFiles {
   TaskWatch task_;
   MomentTaker taker_{
       {root_, options_.staging, options_.reserve, options_.hold_at_once}, task_, clock_};
+  ToldLines told_;
   MonoTime refreshed_;
   MonoTime glanced_ = clock_.Mono();  // the watch's thread alone
   std::atomic<bool> was_full_ = false;

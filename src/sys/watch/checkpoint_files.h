@@ -17,6 +17,7 @@ struct CheckpointFilesOptions {
   // Copies are made here, best on the same file system (then they may cost nothing). They have no
   // names: nothing is left behind whatever happens to this process.
   std::string staging;
+  std::string told;   // path of the file that TakeTold reads; "" = there is none
   std::string only;   // nothing but this entry of the directory; "" = everything
   TreeFilter filter;  // nothing but what it lets through
   // Which of the files that lie there now AnybodyRead is about; unset: it is not asked.

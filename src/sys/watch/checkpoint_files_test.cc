@@ -14,12 +14,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <thread>
 
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "sys/watch/directory_scan.h"
+#include "sys/watch/told_lines.h"
 
 namespace stoker {
 namespace {
@@ -396,6 +398,25 @@ TEST(WalkTree, AsksForNoFileThatIsNotNamed) {
   ASSERT_TRUE(WalkTree(root, filter).ok());
   std::sort(asked.begin(), asked.end());
   EXPECT_EQ(asked, (std::vector<std::string>{"a.csv", "folder.txt/c.csv", "link.csv"}));
+}
+
+// Lines that are cut, too long, or written anew.
+TEST(ToldLines, EachWholeLineOnce) {
+  auto temp = sys::TempDir::Make("told");
+  ASSERT_TRUE(temp.ok());
+  const std::string path = temp->path() + "/saves.txt";
+  ToldLines told(path);
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(told.Take(), Lines());
+  std::ofstream(path) << "begin 1\nend";
+  EXPECT_EQ(told.Take(), Lines{"begin 1"});
+  EXPECT_EQ(told.Take(), Lines());
+  std::ofstream(path, std::ios::app) << " 1\n" << std::string(70'000, 'x');
+  EXPECT_EQ(told.Take(), Lines{"end 1"});
+  std::ofstream(path, std::ios::app) << std::string(70'000, 'x') << "\nbegin 2\n";
+  EXPECT_EQ(told.Take(), Lines{"begin 2"});
+  std::ofstream(path) << "anew\n";
+  EXPECT_EQ(told.Take(), Lines{"anew"});
 }
 
 }  // namespace

@@ -196,6 +196,7 @@ void Supervisor::Resume(const NodeReport& before, bool stopped, Actions& out) {
   report_.unkept = before.unkept;
   report_.unkept_in = before.unkept_in;
   report_.at_term = before.at_term;
+  report_.left_newer_ms = before.left_newer_ms;
   report_.restore_error = before.restore_error;
   exit_.exit_code = before.end->exit_code;
   exit_.signal = before.end->signal;

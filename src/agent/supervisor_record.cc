@@ -126,6 +126,7 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   report_.unkept = 0;
   report_.unkept_in.clear();
   report_.at_term.clear();
+  report_.left_newer_ms = 0;
   saving_ = {};
   report_.restored.clear();
   report_.restore_error.clear();

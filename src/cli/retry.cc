@@ -12,6 +12,7 @@
 #include "cli/variables.h"
 #include "cli/verb.h"
 #include "controller/restorable.h"
+#include "job/checkpoint_name.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
@@ -78,7 +79,8 @@ bool ChangesAnything(const RetryOptions& o) {
 }
 
 // Says and returns what it begins from.
-Result<std::string> SayWhereItBegins(Context& context, const std::string& id) {
+Result<std::string> SayWhereItBegins(Context& context, const Job& job) {
+  const std::string& id = job.id;
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   Job next;
   next.retry_of = id;
@@ -86,6 +88,11 @@ Result<std::string> SayWhereItBegins(Context& context, const std::string& id) {
   const std::string begins = ChooseRestore(next, found.generations);
   context.Say((begins.empty() ? "starts at " : "starts from ") + SayCheckpoint(begins) +
               (found.cut.empty() ? "" : " (" + found.cut + ")"));
+  const auto left = NewerThanSaved(job);
+  if (left && begins == JoinCheckpointName(id, left->than)) {
+    context.Say("its program left " + LeftText(*left) + ": 'stoker run --from " + id + "/" +
+                std::string(kAsLeft) + "' begins from that, whole or not");
+  }
   return begins;
 }
 
@@ -127,7 +134,7 @@ Status Run(Context& context, const RetryOptions& options) {
   // Before it is promised: whoever removes what was given up must not take it from now on.
   STOKER_TRY(SpareLine(context, request.line, "", UnreadLists::kTold));
   if (!options.fresh) {
-    STOKER_ASSIGN(request.promised, SayWhereItBegins(context, id));
+    STOKER_ASSIGN(request.promised, SayWhereItBegins(context, pass.job));
   }
   STOKER_ASSIGN(const Job job, Submit(context, request));
   return AfterSubmit(context, job, request.spec, options.detach, false);

@@ -49,6 +49,9 @@ std::string AttemptText(const Job& job, const Attempt& attempt,
   if (!newest.empty() && newest != attempt.restore) text += ", newest checkpoint " + newest;
   if (!attempt.as_left.empty()) {
     text += ", kept what it left as " + attempt.as_left;
+    if (attempt.left_newer_ms > 0) {
+      text += " (" + HumanDuration(Duration{attempt.left_newer_ms}) + " newer)";
+    }
   }
   text += "\n      opened " + LocalTime(attempt.opened);
   if (attempt.ended) text += ", ended " + LocalTime(*attempt.ended);
@@ -242,9 +245,9 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   if (!newest.empty()) text += "\n  last checkpoint " + newest;
   for (const std::string& line : TroublesAtTheEnd(reports)) text += "\n  " + Printable(line);
   const Attempt* needed = NewestNeeded(job);
-  const std::string left = needed == nullptr ? "" : needed->as_left;
-  if (!left.empty() && job.state != JobState::kSucceeded) {
-    text += "\n  left behind as it was, and newer: " + left + " (stoker run --from " + job.id +
+  const auto left = NewerThanSaved(job);
+  if (left && job.state != JobState::kSucceeded) {
+    text += "\n  left behind as it was: " + LeftText(*left) + " (stoker run --from " + job.id +
             "/" + std::string(kAsLeft) + ")";
   }
   if (job.result && job.state == JobState::kFailed) {

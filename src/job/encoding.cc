@@ -241,8 +241,10 @@ void Fields(A& a, T& t) {
   a("unkept", t.unkept);
   a("unkept_in", t.unkept_in);
   a("unsaved_at_term", t.unsaved_at_term);
+  a("left_newer_ms", t.left_newer_ms);
   a.Check(t.unkept >= 0, "unkept", "is negative");
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");
+  a.Check(Sane(t.left_newer_ms), "left_newer_ms", "is out of range");
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.as_left), "as_left", "is not a checkpoint's name");
@@ -351,10 +353,12 @@ void Fields(A& a, T& t) {
   a("unkept", t.unkept);
   a("unkept_in", t.unkept_in);
   a("at_term", t.at_term);
+  a("left_newer_ms", t.left_newer_ms);
   a("host_keys", t.host_keys);
   a("ssh_user", t.ssh_user);
   a("doing", t.doing);
   a.Check(t.unkept >= 0, "unkept", "is negative");
+  a.Check(Sane(t.left_newer_ms), "left_newer_ms", "is out of range");
   a.Check(IsSafeName(t.job), "job", "is not a job id");
   a.Check(Sane(t.rank), "rank", "is out of range");
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");

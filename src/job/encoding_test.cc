@@ -355,9 +355,9 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
-  EXPECT_EQ(CountMembers<Attempt>(), 20u);
+  EXPECT_EQ(CountMembers<Attempt>(), 21u);
   EXPECT_EQ(CountMembers<Job>(), 40u);
-  EXPECT_EQ(CountMembers<NodeReport>(), 36u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 37u);
 }
 
 TEST(Encoding, RefusesNewerFormats) {

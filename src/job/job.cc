@@ -130,6 +130,23 @@ const Attempt* NewestNeeded(const Job& job) {
   return needed == job.attempts.rend() ? nullptr : &*needed;
 }
 
+std::optional<LeftNewer> NewerThanSaved(const Job& job) {
+  std::optional<LeftNewer> out;
+  for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
+    if (!out && !it->as_left.empty()) out = {it->as_left, "", Duration{it->left_newer_ms}};
+    if (!it->newest_checkpoint.empty()) {
+      if (out) out->than = it->newest_checkpoint;
+      break;
+    }
+  }
+  return out && !out->than.empty() ? out : std::nullopt;
+}
+
+std::string LeftText(const LeftNewer& left) {
+  return left.name + ", which is " + (left.by.ms > 0 ? HumanDuration(left.by) + " " : "") +
+         "newer than checkpoint " + left.than;
+}
+
 const Attempt* CurrentAttempt(const Job& job, int launch) {
   const Attempt* newest = nullptr;
   for (const Attempt& attempt : job.attempts) {

@@ -105,6 +105,7 @@ struct Attempt {
   int64_t run_ms = 0;                   // program time, longest over the nodes
   std::string newest_checkpoint;        // newest committed by this attempt; "" = none
   std::string as_left;                  // what its program left at its end, see policy/restore.h
+  int64_t left_newer_ms = 0;            // by how much that is newer than the newest whole one
   bool noticed = false;                 // a notice came while it was the current attempt
   bool not_needed = false;              // ended without having begun: there was no more use for it
   std::vector<std::string> missing_outputs;  // entries of `outputs` that nothing was kept of
@@ -236,6 +237,8 @@ struct NodeReport {
   // moved to; "" = they go with it.
   int64_t unkept = 0;
   std::string unkept_in;
+  // With phase kEnded: by how much what it kept as left is newer than its newest whole checkpoint.
+  int64_t left_newer_ms = 0;
   // Of a program that ended by itself at SIGTERM: whether it wrote a checkpoint then; "" = it was
   // not sent it, or did not end by itself.
   std::string at_term;  // "", "saved", "unsaved"
@@ -268,6 +271,16 @@ const Attempt* FindAttempt(const Job& job, int number);
 Attempt* FindAttempt(Job& job, int number);
 // The newest that there was a need for; null when there is none.
 const Attempt* NewestNeeded(const Job& job);
+// A job that has whole checkpoints, and whose program then left something newer.
+struct LeftNewer {
+  std::string name;  // AsLeftName
+  std::string than;  // the newest whole checkpoint
+  Duration by;       // 0 = not known
+};
+// Of the newest attempt that left or saved anything; unset where all that it left is saved.
+std::optional<LeftNewer> NewerThanSaved(const Job& job);
+// "as-left-2, which is 3m newer than checkpoint 2-5"
+std::string LeftText(const LeftNewer& left);
 // The attempt that `launch` serves now: the newest that lists it and is not Ended; else null.
 const Attempt* CurrentAttempt(const Job& job, int launch);
 

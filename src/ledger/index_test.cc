@@ -180,6 +180,26 @@ TEST(Summary, TellsOfTheAttemptThatDidTheWork) {
   EXPECT_EQ(SummaryOf(job).unkept, 0) << "it goes on";
 }
 
+TEST(Summary, NamesWhatIsNewerThanTheNewestCheckpoint) {
+  Job job;
+  job.id = "abcdefgh";
+  job.state = JobState::kFailed;
+  auto& first = job.attempts.emplace_back();
+  first.number = 1;
+  first.as_left = "as-left-1";
+  EXPECT_EQ(SummaryOf(job).remark, "") << "it is what the next one begins from";
+  first.newest_checkpoint = "1-4";
+  first.left_newer_ms = 192'000;
+  const std::string said =
+      "its program left as-left-1, which is 3m 12s newer than checkpoint 1-4: stoker run --from "
+      "abcdefgh/as-left";
+  EXPECT_EQ(SummaryOf(job).remark, said);
+  job.attempts.emplace_back().number = 2;
+  EXPECT_EQ(SummaryOf(job).remark, said) << "the second saved nothing";
+  job.attempts.back().newest_checkpoint = "2-1";
+  EXPECT_EQ(SummaryOf(job).remark, "");
+}
+
 TEST(Summary, NoReasonStandsBesideWhatRuns) {
   Job job;
   job.id = "abcdefgh";

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "job/checkpoint_name.h"
 #include "ledger/segments/line_text.h"
 #include "ledger/segments/segment_text.h"
 #include "metrics/numbers.h"
@@ -34,7 +35,7 @@ E Enum(LineReader& line) {
 
 std::string Short(const std::string& text) { return CutText(Printable(text), kMaxText); }
 
-std::string Remark(const Attempt& last) {
+std::string Remark(const Job& job, const Attempt& last) {
   std::string text;
   if (last.unkept > 0) {
     text = last.unkept_in.empty() ? "what is not kept is gone"
@@ -43,6 +44,11 @@ std::string Remark(const Attempt& last) {
   if (!last.missing_outputs.empty()) {
     text += (text.empty() ? "" : "; ") +
             ("declared and never came: " + Join(last.missing_outputs, ", "));
+  }
+  const auto left = NewerThanSaved(job);
+  if (left && job.state != JobState::kSucceeded) {
+    text += (text.empty() ? "" : "; ") + ("its program left " + LeftText(*left)) +
+            ": stoker run --from " + job.id + "/" + std::string(kAsLeft);
   }
   if (!last.trouble.empty()) text += (text.empty() ? "" : "; ") + last.trouble;
   return Short(text);
@@ -100,7 +106,7 @@ Summary SummaryOf(const Job& job) {
   summary.retry_of = job.retry_of;
   summary.command = Short(job.command);
   if (IsFinal(job.state) && newest != nullptr) {
-    summary.remark = Remark(*newest);
+    summary.remark = Remark(job, *newest);
     summary.unkept = newest->unkept;
   }
   std::optional<Ending> ending;

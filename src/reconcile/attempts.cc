@@ -157,6 +157,11 @@ void SumUp(Pass& pass, Attempt& attempt) {
   const std::string left = AsLeftName(attempt.number);
   if (std::find(own.as_left.begin(), own.as_left.end(), left) != own.as_left.end()) {
     attempt.as_left = left;
+    for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+      const ReportSeen* report = pass.Report(attempt, rank);
+      if (report == nullptr) continue;
+      attempt.left_newer_ms = std::max(attempt.left_newer_ms, report->report.left_newer_ms);
+    }
   }
   for (const std::string& id : own.whole) {
     if (AttemptOfCheckpoint(id) == attempt.number) {

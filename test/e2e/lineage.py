@@ -2,8 +2,10 @@
 """What a job begins from: a retry of a retry, 'run --from', and what a program left."""
 
 import pathlib
+import re
 import sqlite3
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from kit.harness import PYTHON, Results, World  # noqa: E402
@@ -189,6 +191,46 @@ def test_as_left(results, world):
     world.stoker("cancel", other, check=True)
 
 
+# One whole save; a second later another file that is never closed.
+NEWER = """
+import os, time
+for name in ('step-1.json', 'step-2.json'):
+    with open('checkpoints/new', 'w') as out:
+        out.write('{}')
+    os.rename('checkpoints/new', 'checkpoints/' + name)
+    time.sleep(1)
+held = open('checkpoints/state.bin', 'w')
+held.write('half')
+held.flush()
+print('held', flush=True)
+time.sleep(600)
+"""
+
+
+def test_newer(results, world):
+    """What a program left after its newest checkpoint is said wherever its owner looks."""
+    world.program(NEWER, "newer.py")
+    job = world.submit("--name", "newer", "--", PYTHON, "newer.py")
+    world.wait_for("its checkpoint", lambda: world.json("checkpoints", job))
+    world.wait_for("its last file", lambda: "held" in world.stoker("logs", job).stdout)
+    time.sleep(1)
+    world.stoker("cancel", job, check=True)
+    ended(world, job)
+    words = rf"as-left-1, which is \d+m?s? ?\S* ?newer than checkpoint 1-\d"
+    command = f"stoker run --from {job}/as-left"
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check("newer: the log says by how much",
+                  re.search(r"newer than checkpoint 1-\d by \d+\S*: kept as they are", log), log)
+    listed = world.stoker("ls").stderr
+    results.check("newer: ls names it", re.search(words, listed) and command in listed, listed)
+    shown = world.stoker("wait", job).stdout
+    results.check("newer: the end names it", re.search(words, shown) and command in shown, shown)
+    again = world.stoker("retry", job, "--detach")
+    results.check("newer: retry says what it does not begin from", "starts from checkpoint" in
+                  again.stderr and re.search(words, again.stderr), again.stderr)
+    world.stoker("cancel", again.stdout.strip(), check=True)
+
+
 def test_fails_on_it(results, world):
     """A program that cannot use what it left begins at the beginning, and is not blamed."""
     job = world.submit("--name", "fails", "--max-restarts", "1", "--", PYTHON, "database.py", "x")
@@ -233,6 +275,7 @@ def main():
         test_refusals(results, world, first)
         test_running(results, world)
         test_as_left(results, world)
+        test_newer(results, world)
         test_fails_on_it(results, world)
         test_no_time(results, world)
     results.finish()

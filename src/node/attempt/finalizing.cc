@@ -9,6 +9,8 @@
 #include "agent/save_patience.h"
 #include "base/text.h"
 #include "checkpoint/as_left.h"
+#include "checkpoint/manifest.h"
+#include "job/checkpoint_name.h"
 #include "ledger/records.h"
 #include "policy/drain.h"
 #include "sys/file.h"
@@ -132,6 +134,17 @@ void Finalizing::MoveUnsavedAway(bool checkpoints) {
   unsaved_ = std::move(moved);
 }
 
+// By how much what was changed at `last` is newer than the checkpoint `newest`; 0 = not known.
+Duration Finalizing::LeftNewer(const std::string& newest, MonoTime last) const {
+  if (newest.empty()) return {};
+  const CheckpointName name = SplitCheckpointName(newest);
+  const auto manifest =
+      LoadManifest(here_.store, name.job.empty() ? here_.config.job.id : name.job, name.name);
+  if (!manifest.ok()) return {};
+  const WallTime changed = here_.clock.Wall() - (here_.clock.Mono() - last);
+  return std::max(changed - manifest->created, Duration{});
+}
+
 // After whole checkpoints and outputs: nothing of them waits for it, and its failure is no reason
 // to try any of it again.
 void Finalizing::KeepWhatIsLeft(MonoTime deadline) {
@@ -171,10 +184,15 @@ void Finalizing::KeepWhatIsLeft(MonoTime deadline) {
     }
     if (newest.empty()) MoveUnsavedAway(true);
   } else if (!kept->id.empty()) {
+    const Duration newer = LeftNewer(newest, written.last);
+    {
+      const std::lock_guard lock(mutex_);
+      left_newer_ = newer;
+    }
     here_.log.Say(
-        "stoker: " + what + ": kept as they are, as " + kept->id + " (" +
-        std::to_string(kept->files) + (kept->files == 1 ? " file, " : " files, ") +
-        HumanSize(kept->bytes) + ")" +
+        "stoker: " + what + (newer.ms > 0 ? " by " + HumanDuration(newer) : "") +
+        ": kept as they are, as " + kept->id + " (" + std::to_string(kept->files) +
+        (kept->files == 1 ? " file, " : " files, ") + HumanSize(kept->bytes) + ")" +
         (newest.empty() ? "" : ", for 'stoker run --from " + here_.config.job.id + "/as-left'"));
     for (const std::string& out : kept->left_out) here_.log.Say("stoker: left out of it: " + out);
   }
@@ -198,6 +216,7 @@ std::vector<std::string> Finalizing::lost() const {
 
 void Finalizing::Complete(NodeReport& report) const {
   const std::lock_guard lock(mutex_);
+  report.left_newer_ms = left_newer_.ms;
   if (unsaved_.files == 0) return;
   report.unkept = unsaved_.files;
   report.unkept_in = unsaved_.in;

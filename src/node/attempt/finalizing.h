@@ -42,6 +42,7 @@ class Finalizing {
   Status Sync(const FinalizeAttempt& action);
   Status LastCheckpoint(MonoTime deadline);
   void KeepWhatIsLeft(MonoTime deadline);
+  Duration LeftNewer(const std::string& newest, MonoTime last) const;
   void KeepForerunners();
   void MoveUnsavedAway(bool checkpoints);
   void SayNow(const Status& trouble, bool taken);
@@ -57,6 +58,7 @@ class Finalizing {
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::string> lost_;
   Unsaved unsaved_;
+  Duration left_newer_;  // NodeReport::left_newer_ms
 };
 
 }  // namespace stoker::node

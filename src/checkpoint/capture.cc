@@ -143,6 +143,9 @@ void MomentCapture::Capture(MonoTime now) {
     std::optional<CopyOrder> order;
     if (!candidate) order = plan_.WantsCopy(now);
     look_.cost = std::max(look_.cost, clock_.Mono() - asked);
+    if (const std::string unproven = plan_.TakeUnproven(now); !unproven.empty()) {
+      troubles_.Note(unproven);
+    }
     if (candidate) {
       Count(*candidate);
       // What counts next is to be sent besides this one, not instead of it.

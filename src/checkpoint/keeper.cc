@@ -12,8 +12,9 @@ CheckpointKeeper::CheckpointKeeper(KeeperConfig config, ObjectStore& store, Cloc
       files_(files),
       began_from_(config.began_from),
       troubles_(config.say, config.quiet),
-      capture_(config.job, {config.quiet, config.rank > 0, config.complete, config.names}, clock,
-               files, troubles_,
+      capture_(config.job,
+               {config.quiet, config.rank > 0, config.complete, config.names, config.num_nodes > 1},
+               clock, files, troubles_,
                [this](std::shared_ptr<Moment> moment) { commit_.Add(std::move(moment)); }),
       commit_(std::move(config), store, clock, capture_, troubles_) {}
 

@@ -141,6 +141,26 @@ TEST(KeeperSets, TwoFilesOfOneLayoutInPlaceAreOneSave) {
   }
 }
 
+// Once, and only of what its owner could help.
+TEST(KeeperSets, WhatCountsByRestAloneIsSaidAtTheFirstSave) {
+  const auto said = [](const std::string& name, const std::string& bytes) {
+    std::string lines;
+    KeeperConfig config;
+    config.say = [&](const std::string& line) { lines += line + "\n"; };
+    Bench bench(config);
+    for (int step = 1; step <= 3; ++step) {
+      bench.files.Write(name, bytes);
+      bench.Run(Duration::Seconds(25));
+    }
+    return lines;
+  };
+  EXPECT_EQ(said("model.bin", StateOf("model", 1)),
+            "nothing shows when 'model.bin' is whole: it counts after 2s without a change. What "
+            "helps: another name until it is whole, and a rename then; or lines in the file "
+            "$STOKER_SAVES (docs/checkpoints.md)\n");
+  EXPECT_EQ(said("model.json", "{}"), "");
+}
+
 // Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
 TEST(KeeperSets, ARenameOfWhoEndsAsItWasToldStands) {
   for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {

@@ -30,6 +30,10 @@ class KeeperTroubles {
   // What can be in no checkpoint is said when it comes, and stays the node's trouble while it is
   // there.
   void LeavesOut(const DirectoryScan& scan);
+  // In the log alone.
+  void Note(const std::string& what) const {
+    if (say_) say_(what);
+  }
   // Once, of what does not change in this attempt.
   void Stays(const std::string& what);
   // All that is there is in the store.

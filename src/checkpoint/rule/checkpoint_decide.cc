@@ -483,6 +483,26 @@ MonoTime CheckpointPlan::NextLook(MonoTime now) const {
   return std::max(next, now + Duration::Ms(1));
 }
 
+std::string CheckpointPlan::TakeUnproven(MonoTime now) {
+  if (said_unproven_ || ended_ || done_mark_ || done_used_ > 0) return "";
+  for (const auto& [id, unit] : units_.by_id) {
+    if (unit.numbered() || !Changed(unit) || !Copied(unit)) continue;
+    if (now - LastChange(unit) < options_.quiet) continue;
+    if (JudgeUnit(unit, now).standing != Standing::kClosed) continue;
+    // Of what was open for so long its owner has heard.
+    const bool long_open = std::any_of(unit.files.begin(), unit.files.end(), [&](const auto& path) {
+      return FileAt(path).last_change - FileAt(path).begin >= kLingering * 2;
+    });
+    if (long_open) continue;
+    said_unproven_ = true;
+    return "nothing shows when '" + Printable(id) + "' is whole: it counts after " +
+           FormatDuration(options_.quiet) +
+           " without a change. What helps: another name until it is whole, and a rename then; or "
+           "lines in the file $STOKER_SAVES (docs/checkpoints.md)";
+  }
+  return "";
+}
+
 CheckpointPlan::Obstacle CheckpointPlan::WhyNotYet(MonoTime now) const {
   const auto named = [](const std::string& path) { return "'" + Printable(path) + "'"; };
   if (done_used_ > 0 && !done_mark_) {

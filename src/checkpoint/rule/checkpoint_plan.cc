@@ -26,7 +26,8 @@ CheckpointPlan::CheckpointPlan(PlanOptions options)
     : options_(std::move(options)),
       seen_(options_.quiet),
       sets_(options_.quiet, options_.complete),
-      told_(options_.names) {}
+      told_(options_.names),
+      said_unproven_(options_.several) {}
 
 // A write that nobody heard has its place once a look finds it closed with no hint on its way.
 bool CheckpointPlan::OrderWillShow(MonoTime now) const {
@@ -121,6 +122,7 @@ void CheckpointPlan::OnRestored(const DirectoryScan& scan, const std::set<std::s
   seen_.OnRestored(rest);
   Evaluate(MonoTime{INT64_MAX / 2});
   sets_.OnRestored(units_, seen_);
+  said_unproven_ = said_unproven_ || !units_.by_id.empty();
   for (const auto& [path, id] : units_.id_of) {
     if (known.count(path) == 0) {
       seen_.Find(path)->copied = 0;

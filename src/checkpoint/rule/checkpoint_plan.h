@@ -30,6 +30,7 @@ struct PlanOptions {
   bool marks_elsewhere = false;    // JudgeOptions::marks_elsewhere
   std::string complete;            // the file that each save's folder ends with; "" = none is said
   std::vector<std::string> names;  // of the directory: ToldSaves
+  bool several = false;            // nodes: who pairs their saves tells what cannot be known
 };
 
 // What is to be copied while it lies there. A copy counts only once Decide says so.
@@ -107,6 +108,9 @@ class CheckpointPlan {
     std::string text;
   };
   Obstacle WhyNotYet(MonoTime now) const;
+  // Once, at the first save of an attempt that restored nothing: what of it counts by rest alone,
+  // and what would help. Empty: nothing, or not yet.
+  std::string TakeUnproven(MonoTime now);
   // Something changed that does not count yet, or the program asked for a commit.
   bool Pending() const;
   // When Decide or WantsCopy may say something new without any event.
@@ -198,6 +202,7 @@ class CheckpointPlan {
   ToldSaves told_;
   std::vector<SavedSet> told_saved_;  // what lay there when it said that each had ended
   std::optional<SavedSet> done_;      // what lay there when the program said so
+  bool said_unproven_ = false;
   bool done_mark_ = false;
   int64_t done_used_ = 0;  // how often
   int64_t told_used_ = 0;  // how often a save that it told of has ended and counted

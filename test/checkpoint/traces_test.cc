@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "checkpoint/rule/episode.h"
 #include "test/checkpoint/keeper_bench.h"
 
 namespace stoker::test {
@@ -256,7 +257,7 @@ void Check(const std::string& name, const std::vector<Op>& ops, const Truth& tru
   const std::string where = Described(name, cut, end, restored);
   std::set<std::string> saves;
   for (const auto& [path, bytes] : restored) {
-    EXPECT_NE(bytes, HalfOf(path)) << where;
+    if (!IsStream(path)) EXPECT_NE(bytes, HalfOf(path)) << where;
     if (const std::string save = SaveOf(path); !save.empty()) saves.insert(save);
   }
   // What counts by rest alone may be half of a save whose writer fell silent.
@@ -307,14 +308,15 @@ INSTANTIATE_TEST_SUITE_P(
     , Traces,
     testing::Values(Trace{"acc"}, Trace{"accddp"}, Trace{"big", true}, Trace{"dcpasync", true},
                     Trace{"dcphf"}, Trace{"dcpmulti", true}, Trace{"ds"}, Trace{"fsdp"},
-                    Trace{"gb_lgb"}, Trace{"gb_optuna"}, Trace{"gb_optunaj"}, Trace{"gb_xgbpkl"},
-                    Trace{"hfddp"}, Trace{"hfold", true}, Trace{"hfslow"}, Trace{"hfterm", true},
+                    Trace{"gb_cat", true}, Trace{"gb_lgb"}, Trace{"gb_optuna"}, Trace{"gb_optunaj"},
+                    Trace{"gb_xgbpkl"}, Trace{"hfddp"}, Trace{"hfold", true}, Trace{"hfslow"},
+                    Trace{"hfterm", true}, Trace{"ignite"}, Trace{"ignitetop"},
                     Trace{"ob_flaxorbax", true}, Trace{"ob_mgr", true}, Trace{"ob_mgrsync", true},
                     Trace{"ob_ptc", true}, Trace{"plasync", true}, Trace{"plone", true},
                     Trace{"plshm"}, Trace{"plterm", true}, Trace{"pltop", true}, Trace{"ray"},
-                    Trace{"sb"}, Trace{"st0.5.3"}, Trace{"st0.6.2"}, Trace{"st0.7.0"},
-                    Trace{"tf_bar"}, Trace{"tf_h5"}, Trace{"tf_keras"}, Trace{"tf_mgrasync", true},
-                    Trace{"tf_same"}, Trace{"tf_w"}, Trace{"tsave"}),
+                    Trace{"sb"}, Trace{"skorch"}, Trace{"st0.5.3"}, Trace{"st0.6.2"},
+                    Trace{"st0.7.0"}, Trace{"tf_bar"}, Trace{"tf_h5"}, Trace{"tf_keras"},
+                    Trace{"tf_mgrasync", true}, Trace{"tf_same"}, Trace{"tf_w"}, Trace{"tsave"}),
     [](const auto& one) {
       std::string name = one.param.name;
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

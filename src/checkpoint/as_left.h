@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last resort: what a program left in its checkpoint folder, kept as it lies there once the
 // program has ended. Nothing says that it is whole; it is what the program would have found after a
-// kill on a machine of its own. docs/checkpoints.md has when it is kept and when it is restored.
+// kill on a machine of its own. docs/resuming.md has when it is kept and when it is restored.
 //
 // It lies apart, below jobs/<job>/checkpoints/as-left/: retention, the newest and older binaries
 // never see it, and it shares no object with a whole checkpoint. One an attempt, of one node.

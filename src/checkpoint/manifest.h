@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a committed checkpoint consists of, and its JSON form. docs/checkpoints.md has the layout.
+// What a committed checkpoint consists of, and its JSON form. docs/checkpoint-store.md has the
+// layout.
 #pragma once
 
 #include <cstdint>

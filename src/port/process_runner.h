@@ -80,9 +80,9 @@ class Task {
   // Blocks until Poll has an answer, or `timeout_ms` passed. What the kernel counts is noted by
   // whoever waits: called every half second, it tells what went before the end from what did not.
   virtual std::optional<TaskExit> Wait(int64_t timeout_ms) = 0;
-  // Sends `signo` to the processes that handle it, by the rule of docs/checkpoints.md: the topmost
-  // of each branch, no shell, no forked copy. Returns whom it was sent to; none where nobody
-  // handles it, or the task has ended.
+  // Sends `signo` to the processes that handle it, by the rule of docs/interruptions.md: the
+  // topmost of each branch, no shell, no forked copy. Returns whom it was sent to; none where
+  // nobody handles it, or the task has ended.
   virtual Result<std::vector<SignalledProcess>> Signal(int signo) = 0;
   // Begins the task's end: SIGTERM by the same rule, to every process where nobody handles it, and
   // later to what is left. From now on the main process's end is told once no process of the task

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of users' files are bytes; keys of stores and JSON are text. How the one is written as the
-// other, and back. Pure. docs/checkpoints.md tells it to people.
+// other, and back. Pure. docs/checkpoint-store.md tells it to people.
 #pragma once
 
 #include <string>

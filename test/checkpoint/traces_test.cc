@@ -310,13 +310,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Trace{"dcphf"}, Trace{"dcpmulti", true}, Trace{"ds"}, Trace{"fsdp"},
                     Trace{"gb_cat", true}, Trace{"gb_lgb"}, Trace{"gb_optuna"}, Trace{"gb_optunaj"},
                     Trace{"gb_xgbpkl"}, Trace{"hfddp"}, Trace{"hfold", true}, Trace{"hfslow"},
-                    Trace{"hfterm", true}, Trace{"ignite"}, Trace{"ignitetop"},
-                    Trace{"ob_flaxorbax", true}, Trace{"ob_mgr", true}, Trace{"ob_mgrsync", true},
-                    Trace{"ob_ptc", true}, Trace{"plasync", true}, Trace{"plone", true},
-                    Trace{"plshm"}, Trace{"plterm", true}, Trace{"pltop", true}, Trace{"ray"},
-                    Trace{"sb"}, Trace{"skorch"}, Trace{"st0.5.3"}, Trace{"st0.6.2"},
-                    Trace{"st0.7.0"}, Trace{"tf_bar"}, Trace{"tf_h5"}, Trace{"tf_keras"},
-                    Trace{"tf_mgrasync", true}, Trace{"tf_same"}, Trace{"tf_w"}, Trace{"tsave"}),
+                    Trace{"hfterm", true}, Trace{"ignite"}, Trace{"ob_flaxorbax", true},
+                    Trace{"ob_mgr", true}, Trace{"ob_mgrsync", true}, Trace{"ob_ptc", true},
+                    Trace{"plasync", true}, Trace{"plone", true}, Trace{"plshm"},
+                    Trace{"plterm", true}, Trace{"pltop", true}, Trace{"ray"}, Trace{"sb"},
+                    Trace{"skorch"}, Trace{"st0.5.3"}, Trace{"st0.6.2"}, Trace{"st0.7.0"},
+                    Trace{"tf_bar"}, Trace{"tf_h5"}, Trace{"tf_keras"}, Trace{"tf_mgrasync", true},
+                    Trace{"tf_same"}, Trace{"tf_w"}, Trace{"tsave"}),
     [](const auto& one) {
       std::string name = one.param.name;
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

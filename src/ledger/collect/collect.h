@@ -82,7 +82,7 @@ struct Collected {
 // names it that was there when the copy was old already: whoever submits makes sure of a copy of at
 // most 15 days, then writes the record, and nobody writes the name of an old copy again. Jobs that
 // are active are never touched, nor is what a job that is kept may still begin from
-// (docs/checkpoints.md). A record that cannot be read keeps every content, since it may name any of
+// (docs/resuming.md). A record that cannot be read keeps every content, since it may name any of
 // them, and every job, unless the index knows how it ended. What lies below jobs/ and reports/ and
 // is of no record goes a day after it was last written. Removes before it writes, so that it also
 // makes room on a full disk.

@@ -24,6 +24,13 @@ bool LooksLikeOne(const FileFact& fact) {
                      [&](const char* ending) { return EndsWith(fact.path, ending); });
 }
 
+// What libraries fetch lies in such folders, under names that checkpoints have, too.
+bool LiesInACache(const std::string& path) {
+  std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (char& c : folder) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return folder.find("cache") != std::string::npos || folder.find("models--") != std::string::npos;
+}
+
 std::vector<std::string> WordsOf(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   std::vector<std::string> words;
@@ -89,7 +96,8 @@ std::string StraySaves::Look() {
   TreeFilter filter;
   filter.enter = [this](const std::string& path) { return !passed_(path); };
   filter.wanted = [&](const FileFact& fact) {
-    const bool made = fact.ctime_ns > begun_ns_ && LooksLikeOne(fact) && !passed_(fact.path);
+    const bool made = fact.ctime_ns > begun_ns_ && LooksLikeOne(fact) &&
+                      !LiesInACache(fact.path) && !passed_(fact.path);
     if (found.empty() && made && IsSave(fact)) found = fact.path;
     return false;
   };

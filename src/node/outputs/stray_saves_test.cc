@@ -52,6 +52,15 @@ TEST_F(StraySavesTest, TellTheFolderThatLasts) {
             "lightning_logs");
 }
 
+TEST_F(StraySavesTest, WhatLibrariesFetchIsNone) {
+  Write("HF_Cache/models--org--net/blobs/last.ckpt", "weights");
+  Write("torch_cache/hub/checkpoint.pth", "weights");
+  EXPECT_EQ(saves_->Look(), "");
+  Write("cached_out.d/model.txt", "text");
+  Write("out/checkpoint.pth", "model");
+  EXPECT_EQ(saves_->Look(), "out/checkpoint.pth is not kept: --checkpoints out");
+}
+
 TEST_F(StraySavesTest, InNoFolderThereIsNoneToName) {
   Write("last.pth", "model");
   EXPECT_EQ(saves_->Look().find("last.pth is not kept: save it in a folder of its own"), 0u);

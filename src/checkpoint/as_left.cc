@@ -54,6 +54,22 @@ class BoundedSnapshot : public Snapshot {
   const std::function<bool()> over_;
 };
 
+// Whose "of-nodes/000002-1.json" or "data/2-1-nonce/…" it is.
+std::optional<LeftOfNode> LeftOfKey(const std::string& name) {
+  const size_t folder = name.find('/');
+  const std::string_view of = std::string_view(name).substr(0, folder);
+  if (of != "of-nodes" && of != "data") return std::nullopt;
+  const std::string rest = name.substr(folder + 1);
+  const size_t dash = rest.find('-');
+  if (dash == std::string::npos) return std::nullopt;
+  const size_t end = rest.find_first_of("-.", dash + 1);
+  const size_t zeros = std::min(rest.find_first_not_of('0'), dash);
+  const auto attempt = WholeNumber(rest.substr(zeros, dash - zeros), 1, INT_MAX);
+  const auto rank = WholeNumber(rest.substr(dash + 1, end - dash - 1), 0, INT_MAX);
+  if (!attempt || !rank) return std::nullopt;
+  return LeftOfNode{static_cast<int>(*attempt), static_cast<int>(*rank)};
+}
+
 class Keep {
  public:
   Keep(const AsLeftConfig& config, ObjectStore& store, Clock& clock, CheckpointFiles& files,
@@ -66,7 +82,11 @@ class Keep {
   Result<AsLeftKept> Run() {
     if (config_.num_nodes > 1) STOKER_TRY(Insist([&] { return Mark(); }));
     if (!config_.unkept) return AsLeftKept();
-    if (config_.num_nodes > 1) STOKER_TRY(AloneWrote());
+    if (config_.num_nodes > 1) {
+      const Status alone = AloneWrote();
+      if (!alone.ok() && !alone.Is(Code::kConflict)) return alone;
+      kept_.beside = alone.message();
+    }
     STOKER_ASSIGN(const DirectoryScan scan, files_.Scan());
     for (const SkippedEntry& entry : scan.skipped) {
       kept_.left_out.push_back("'" + Printable(entry.path) +
@@ -91,13 +111,18 @@ class Keep {
     if (!batch.empty()) STOKER_TRY(Send(batch));
     if (kept_.files == 0) return AsLeftKept();
     STOKER_TRY(Insist([&] { return Commit(); }));
-    kept_.id = AsLeftName(config_.attempt);
+    kept_.id = Name();
     // What is not cleared away now is cleared away by the next one, or with the job.
     (void)ClearAway();
     return kept_;
   }
 
  private:
+  LeftOfNode OfNode() const { return {config_.attempt, config_.rank}; }
+  std::string Name() const {
+    return kept_.beside.empty() ? AsLeftName(config_.attempt) : LeftOfNodeName(OfNode());
+  }
+
   bool CanBeKept(const FileFact& fact) {
     const std::string why = WhyNotKept(config_.job, fact.path);
     if (!why.empty()) kept_.left_out.push_back("'" + Printable(fact.path) + "': " + why);
@@ -218,21 +243,24 @@ class Keep {
               [](const ManifestFile& a, const ManifestFile& b) { return a.path < b.path; });
     manifest.parts.push_back(part_);
     manifest.step = StepOf(manifest.parts);
-    const std::string key = AsLeftKey(config_.job, config_.attempt);
+    const std::string key = kept_.beside.empty() ? AsLeftKey(config_.job, config_.attempt)
+                                                 : LeftOfNodeKey(config_.job, OfNode());
     const auto put = store_.Put(key, EncodeManifest(manifest), Condition::Absent());
     if (put.ok()) return Status::Ok();
     if (!put.status().Is(Code::kExists) && !put.status().Is(Code::kConflict)) return put.status();
     // Ours, when the answer to an earlier try was lost.
-    const auto there = LoadManifest(store_, config_.job, AsLeftName(config_.attempt));
+    const auto there = LoadManifest(store_, config_.job, Name());
     if (there.ok() && there->writer == config_.nonce) return Status::Ok();
     if (there.status().transient()) return there.status();
     return Status(Code::kConflict, "the attempt is over already");
   }
 
-  // This one and the one before stay: should the program fail on this one, that is next.
+  // This one and the one before stay: should the program fail on this one, that is next. Of several
+  // nodes each clears away its own.
   Status ClearAway() {
+    if (!kept_.beside.empty()) return ClearOwn();
     std::set<int> kept = {config_.attempt};
-    std::vector<std::string> old;
+    std::vector<std::string> old = {LeftOfNodeKey(config_.job, OfNode())};  // of an earlier try
     STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListAsLeft(store_, config_.job));
     for (const CheckpointInfo& info : all) {
       if (kept.size() < 2 && info.whole) kept.insert(info.attempt);
@@ -248,6 +276,23 @@ class Keep {
       const bool mine = StartsWith(info.key, paths::Checkpoints(config_.job) + folder_);
       const bool now = *attempt == config_.attempt;
       if (now ? !mine : kept.count(static_cast<int>(*attempt)) == 0) old.push_back(info.key);
+      return Status::Ok();
+    }));
+    for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
+    return Status::Ok();
+  }
+
+  Status ClearOwn() {
+    std::vector<std::string> old;
+    std::set<int> others;  // attempts whose own, by one node, is what the next may begin from
+    STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListAsLeft(store_, config_.job));
+    for (const CheckpointInfo& info : all) others.insert(info.attempt);
+    STOKER_TRY(ListAll(store_, Root(config_.job), [&](const ObjectInfo& info) {
+      const auto left = LeftOfKey(info.key.substr(Root(config_.job).size()));
+      const bool mine = left && left->rank == config_.rank && others.count(left->attempt) == 0;
+      if (mine && left->attempt < config_.attempt - 1) {
+        old.push_back(info.key);
+      }
       return Status::Ok();
     }));
     for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
@@ -284,6 +329,26 @@ Result<std::vector<CheckpointInfo>> ListAsLeft(ObjectStore& store, const std::st
     out.push_back(std::move(info));
   }
   return out;
+}
+
+Result<std::vector<CheckpointInfo>> ListLeftOfNodes(ObjectStore& store, const std::string& job) {
+  std::vector<CheckpointInfo> out;
+  std::vector<std::string> names;
+  STOKER_TRY(ListAll(store, Root(job) + "of-nodes/", [&](const ObjectInfo& info) {
+    const auto left = LeftOfKey(info.key.substr(Root(job).size()));
+    if (left && IsCommitted(info)) names.push_back(LeftOfNodeName(*left));
+    return Status::Ok();
+  }));
+  for (const std::string& name : names) {
+    STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, name));
+    out.push_back(std::move(info));
+  }
+  return out;
+}
+
+std::string LeftOfNodeKey(const std::string& job, const LeftOfNode& left) {
+  return Root(job) + "of-nodes/" + Padded(left.attempt, 6) + "-" + std::to_string(left.rank) +
+         ".json";
 }
 
 std::string AsLeftKey(const std::string& job, int attempt) {

@@ -4,7 +4,9 @@
 // kill on a machine of its own. docs/resuming.md has when it is kept and when it is restored.
 //
 // It lies apart, below jobs/<job>/checkpoints/as-left/: retention, the newest and older binaries
-// never see it, and it shares no object with a whole checkpoint. One an attempt, of one node.
+// never see it, and it shares no object with a whole checkpoint. One an attempt, of one node; where
+// several nodes have written, each keeps its own for people who ask for it by name, and nothing
+// begins from these: they are not of one moment.
 #pragma once
 
 #include <functional>
@@ -13,6 +15,7 @@
 
 #include "base/status.h"
 #include "checkpoint/checkpoint_store.h"
+#include "job/checkpoint_name.h"
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -38,7 +41,8 @@ struct AsLeftConfig {
 };
 
 struct AsLeftKept {
-  std::string id;  // "" = there was nothing to keep
+  std::string id;      // "" = there was nothing to keep
+  std::string beside;  // why `id` is a LeftOfNodeName; "" = it is none
   int files = 0;
   int64_t bytes = 0;
   std::vector<std::string> left_out;  // names that cannot be kept, with the reason
@@ -46,9 +50,9 @@ struct AsLeftKept {
 
 // Called when the program and all that it started have ended, by whoever alone uses `files`. Blocks
 // until it is in the store, or fails, or `deadline` has passed; copies a few files at a time. Of
-// several nodes all must call it: one keeps what it has only where no other has written. Older ones
-// are cleared away but for the one before. kConflict: several nodes have written, something still
-// writes, or it came too late.
+// several nodes all must call it: what one has is the attempt's only where no other has written.
+// Older ones are cleared away but for the one before. kConflict: something still writes, or it came
+// too late.
 Result<AsLeftKept> KeepAsLeft(const AsLeftConfig& config, ObjectStore& store, Clock& clock,
                               CheckpointFiles& files, MonoTime deadline);
 
@@ -56,11 +60,15 @@ Result<AsLeftKept> KeepAsLeft(const AsLeftConfig& config, ObjectStore& store, Cl
 // store's.
 Result<std::vector<CheckpointInfo>> ListAsLeft(ObjectStore& store, const std::string& job);
 
+// What each of several nodes left: the same. Ids are LeftOfNodeName.
+Result<std::vector<CheckpointInfo>> ListLeftOfNodes(ObjectStore& store, const std::string& job);
+
 // Its part of SealAttempt.
 Status SealAsLeft(ObjectStore& store, const std::string& job, int attempt);
 
 // Keys.
 std::string AsLeftKey(const std::string& job, int attempt);
+std::string LeftOfNodeKey(const std::string& job, const LeftOfNode& left);
 // Of a key that AsLeftKey made; 0 = it is none.
 int AttemptOfAsLeftKey(const std::string& key);
 

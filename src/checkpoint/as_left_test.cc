@@ -32,9 +32,10 @@ class AsLeftTest : public ::testing::Test {
     if (set) set(config);
     return KeepAsLeft(config, store_, clock_, files_, clock_.now + Duration::Seconds(60));
   }
-  std::string Kept() {
+  std::string Kept() { return Names(ListAsLeft(store_, kLeftJob)); }
+  std::string KeptOfNodes() { return Names(ListLeftOfNodes(store_, kLeftJob)); }
+  static std::string Names(const Result<std::vector<CheckpointInfo>>& all) {
     std::string names;
-    const auto all = ListAsLeft(store_, kLeftJob);
     EXPECT_TRUE(all.ok());
     for (const CheckpointInfo& info : *all) {
       names += (names.empty() ? "" : " ") + info.id + (info.whole ? "" : "!");
@@ -109,15 +110,20 @@ TEST_F(AsLeftTest, OfSeveralNodesOnlyTheOneThatAloneHasWritten) {
       c.unkept = wrote;
     };
   };
-  EXPECT_TRUE(Keep(1, node(0, true)).status().Is(Code::kConflict)) << "nothing is heard of node 1";
+  EXPECT_EQ(Keep(1, node(0, true))->beside,
+            "node 1 has not said whether it writes checkpoints, too");
   EXPECT_EQ(Keep(1, node(1, false))->id, "");
   EXPECT_EQ(Keep(1, node(0, true))->id, "as-left-1");
   EXPECT_EQ(Keep(2, node(0, false))->id, "");
   EXPECT_EQ(Keep(2, node(1, true))->id, "as-left-2");
-  EXPECT_TRUE(Keep(3, node(0, true)).status().Is(Code::kConflict));
+  EXPECT_EQ(Keep(3, node(0, true))->id, "as-left-3-node0");
   const auto both = Keep(3, node(1, true));
-  EXPECT_NE(both.status().message().find("several nodes"), std::string::npos);
-  EXPECT_EQ(Kept(), "as-left-2 as-left-1");
+  EXPECT_EQ(both->id, "as-left-3-node1");
+  EXPECT_NE(both->beside.find("several nodes"), std::string::npos);
+  EXPECT_EQ(Kept(), "as-left-2 as-left-1") << "nothing begins from those of several";
+  EXPECT_EQ(KeptOfNodes(), "as-left-3-node0 as-left-3-node1");
+  EXPECT_EQ(Keep(5, node(0, true))->id, "as-left-5-node0");
+  EXPECT_EQ(KeptOfNodes(), "as-left-3-node1 as-left-5-node0") << "each clears away its own";
 }
 
 TEST_F(AsLeftTest, ComesTooLateForAnAttemptThatIsOver) {

@@ -78,6 +78,7 @@ Result<std::vector<CheckpointId>> ListIdsSurely(ObjectStore& store, const std::s
 // What was left has the number 0 of its attempt.
 std::optional<CheckpointId> IdOf(const std::string& name) {
   if (IsAsLeft(name)) return CheckpointId{AttemptOfAsLeft(name), 0};
+  if (const auto left = ParseLeftOfNode(name)) return CheckpointId{left->attempt, 0};
   return ParseCheckpointId(name);
 }
 
@@ -170,8 +171,10 @@ Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const 
     return Status(Code::kInvalid, "'" + Printable(id) + "' is not a checkpoint id",
                   "ids look like 2-14: see 'stoker checkpoints'");
   }
-  const std::string key =
-      IsAsLeft(id) ? AsLeftKey(job, parsed->attempt) : ManifestKey(job, *parsed);
+  const auto of_node = ParseLeftOfNode(id);
+  const std::string key = of_node        ? LeftOfNodeKey(job, *of_node)
+                          : IsAsLeft(id) ? AsLeftKey(job, parsed->attempt)
+                                         : ManifestKey(job, *parsed);
   auto read = GetJudged(store, key, [&](const Object& object) -> Result<Manifest> {
     if (!IsCommitted(object.info)) {
       return Status(Code::kNotFound, "it has been cleared away");

@@ -161,6 +161,27 @@ TEST(KeeperSets, WhatCountsByRestAloneIsSaidAtTheFirstSave) {
   EXPECT_EQ(said("model.json", "{}"), "");
 }
 
+// As zarr does: a folder without a number, of which each save but the first writes a tenth.
+TEST(KeeperSets, ATreeThatIsWrittenInPlaceIsKeptFromItsSecondSaveOn) {
+  for (const int64_t pause : {2'600, 6'000, 11'000}) {
+    Bench bench;
+    for (int step = 1; step <= 6; ++step) {
+      for (int chunk = 0; chunk < 2'000; ++chunk) {
+        if (step > 1 && chunk % 10 != step % 10) continue;
+        const std::string row = "weights.zarr/" + std::to_string(chunk / 100) + ".0/";
+        bench.files.Write(row + std::to_string(chunk % 100) + ".0", StateOf("chunk", step));
+        if (chunk % 200 == 0) bench.Run(Duration::Ms(20));
+      }
+      bench.files.Write("weights.zarr/.zattrs", R"({"step": )" + std::to_string(step) + "}");
+      bench.Run(Duration::Ms(pause), Duration::Ms(100));
+      EXPECT_GE(bench.keeper->commits(), step == 1 ? 0 : step - 1) << pause;
+    }
+    bench.files.Kill();
+    bench.End(0, 9);
+    EXPECT_EQ(bench.Restored()["weights.zarr/.zattrs"], R"({"step": 6})");
+  }
+}
+
 // Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
 TEST(KeeperSets, ARenameOfWhoEndsAsItWasToldStands) {
   for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {

@@ -19,6 +19,7 @@ struct CheckpointsOptions {
 
 std::string State(const KnownCheckpoint& known) {
   if (!known.info.whole) return "damaged: " + Printable(known.info.why_not);
+  if (ParseLeftOfNode(known.info.id)) return "as left, of one node";
   if (IsAsLeft(known.info.id)) return known.suspect ? "as left, suspect" : "as left";
   return known.suspect ? "suspect" : "whole";
 }

@@ -29,6 +29,13 @@ Result<std::string> Named(Ledger& ledger, const Job& job, const std::string& wor
     return Status(Code::kUsage, "'" + Printable(word) + "' is not the name of a checkpoint",
                   "--from JOB, JOB/1-3 or JOB/as-left: see 'stoker checkpoints " + job.id + "'");
   }
+  if (ParseLeftOfNode(found->name)) {
+    return Status(Code::kUsage,
+                  found->name +
+                      " is what one of several nodes left, and not of one moment with the "
+                      "others': no job can go on from it",
+                  "'stoker get " + job.id + " " + found->name + "' fetches it");
+  }
   STOKER_ASSIGN(const Manifest manifest, LoadManifest(ledger.store(), found->job, found->name));
   STOKER_TRY(CheckObjects(ledger.store(), manifest));
   return found->job + "/" + found->name;

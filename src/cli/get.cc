@@ -41,7 +41,7 @@ Result<std::optional<CheckpointName>> CheckpointMeant(Context& context, const st
                                                       const std::string& what) {
   const std::string name = SplitCheckpointName(what).name;
   const bool maybe = name == "checkpoint" || name == kAsLeft || IsAsLeft(name) ||
-                     ParseCheckpointId(name).has_value();
+                     ParseLeftOfNode(name) || ParseCheckpointId(name).has_value();
   if (!maybe) return std::optional<CheckpointName>();
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, job));
@@ -124,7 +124,7 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
     context.Print(nlohmann::json({{"job", of},
                                   {"of", job},
                                   {"checkpoint", id},
-                                  {"as_left", IsAsLeft(id)},
+                                  {"as_left", IsAsLeft(id) || ParseLeftOfNode(id)},
                                   {"to", folder}})
                       .dump() +
                   "\n");

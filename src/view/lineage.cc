@@ -63,6 +63,8 @@ Result<Lineage> ReadLineage(Ledger& ledger, const Job& job) {
     STOKER_ASSIGN(std::vector<CheckpointInfo> infos, ListCheckpoints(ledger.store(), one->id));
     STOKER_ASSIGN(std::vector<CheckpointInfo> left, ListAsLeft(ledger.store(), one->id));
     infos.insert(infos.end(), left.begin(), left.end());
+    STOKER_ASSIGN(left, ListLeftOfNodes(ledger.store(), one->id));
+    infos.insert(infos.end(), left.begin(), left.end());
     for (CheckpointInfo& info : infos) {
       const std::string name = JoinCheckpointName(prefix, info.id);
       lineage.all.push_back({one->id, name, std::move(info), false});
@@ -85,7 +87,8 @@ Result<std::optional<CheckpointName>> FindCheckpoint(Ledger& ledger, const Job& 
     return std::optional(std::move(left));
   }
   CheckpointName name = SplitCheckpointName(word);
-  if (!IsAsLeft(name.name) && !ParseCheckpointId(name.name)) return std::optional<CheckpointName>();
+  const bool left = IsAsLeft(name.name) || ParseLeftOfNode(name.name);
+  if (!left && !ParseCheckpointId(name.name)) return std::optional<CheckpointName>();
   if (name.job.empty()) name.job = job.id;
   if (name.job == job.id) return ThatIsThere(ledger, job, word, std::move(name));
   // An output may be called so, too.
@@ -100,7 +103,8 @@ std::string SayCheckpoint(const std::string& restore) {
   if (restore.empty()) return "the beginning";
   const CheckpointName name = SplitCheckpointName(restore);
   const std::string of = name.job.empty() ? "" : " of job " + name.job;
-  const int attempt = AttemptOfAsLeft(name.name);
+  const auto of_node = ParseLeftOfNode(name.name);
+  const int attempt = of_node ? of_node->attempt : AttemptOfAsLeft(name.name);
   if (attempt == 0) return "checkpoint " + name.name + of;
   return "what attempt " + std::to_string(attempt) + of + " left (" + name.name +
          ": as it was, not known to be whole)";
@@ -109,7 +113,7 @@ std::string SayCheckpoint(const std::string& restore) {
 nlohmann::json CheckpointJson(const KnownCheckpoint& known) {
   using nlohmann::json;
   const CheckpointInfo& info = known.info;
-  const bool as_left = IsAsLeft(info.id);
+  const bool as_left = IsAsLeft(info.id) || ParseLeftOfNode(info.id);
   const bool readable = info.created.ms > 0;  // its manifest
   return {{"id", known.name},
           {"job", known.of},

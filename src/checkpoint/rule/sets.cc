@@ -122,9 +122,12 @@ bool Sets::NotARow(const SaveLine& line, const SaveUnit& unit, const SaveUnits& 
 // The save that is under way goes on: another file of its folder, or a file's second go.
 bool Sets::Continues(const SaveLine& line, const SaveUnit& unit, const SeenWrite& write) const {
   if (line.saves == 0 || line.unit != unit.id) return false;
-  // Within a save of several files, one may be written twice, and may come late.
-  if (!unit.single()) return unit.numbered() || !line.counted;
-  if (line.written.count(write.path) == 0) return true;
+  const auto written = line.written.find(write.path);
+  // Within a save of several files, one may be written twice, and may come late; but not after a
+  // pause that nothing of it was written in.
+  const bool again = written != line.written.end() && write.paused > written->second;
+  if (!unit.single()) return unit.numbered() || (!line.counted && !again);
+  if (written == line.written.end()) return true;
   const bool soon = write.at - write.before < quiet_ / kSecondGo && write.from.empty();
   return soon && std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
            return &entry.second != &line && entry.second.set == line.set &&

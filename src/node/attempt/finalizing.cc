@@ -145,6 +145,14 @@ Duration Finalizing::LeftNewer(const std::string& newest, MonoTime last) const {
   return std::max(changed - manifest->created, Duration{});
 }
 
+std::string Finalizing::HowToUse(const AsLeftKept& kept, bool any_whole) const {
+  const std::string& job = here_.config.job.id;
+  if (!kept.beside.empty()) {
+    return ", for 'stoker get " + job + " " + kept.id + "' alone: " + kept.beside;
+  }
+  return any_whole ? ", for 'stoker run --from " + job + "/as-left'" : "";
+}
+
 // After whole checkpoints and outputs: nothing of them waits for it, and its failure is no reason
 // to try any of it again.
 void Finalizing::KeepWhatIsLeft(MonoTime deadline) {
@@ -185,15 +193,14 @@ void Finalizing::KeepWhatIsLeft(MonoTime deadline) {
     if (newest.empty()) MoveUnsavedAway(true);
   } else if (!kept->id.empty()) {
     const Duration newer = LeftNewer(newest, written.last);
-    {
+    if (kept->beside.empty()) {
       const std::lock_guard lock(mutex_);
       left_newer_ = newer;
     }
-    here_.log.Say(
-        "stoker: " + what + (newer.ms > 0 ? " by " + HumanDuration(newer) : "") +
-        ": kept as they are, as " + kept->id + " (" + std::to_string(kept->files) +
-        (kept->files == 1 ? " file, " : " files, ") + HumanSize(kept->bytes) + ")" +
-        (newest.empty() ? "" : ", for 'stoker run --from " + here_.config.job.id + "/as-left'"));
+    here_.log.Say("stoker: " + what + (newer.ms > 0 ? " by " + HumanDuration(newer) : "") +
+                  ": kept as they are, as " + kept->id + " (" + std::to_string(kept->files) +
+                  (kept->files == 1 ? " file, " : " files, ") + HumanSize(kept->bytes) + ")" +
+                  HowToUse(*kept, !newest.empty()));
     for (const std::string& out : kept->left_out) here_.log.Say("stoker: left out of it: " + out);
   }
 }

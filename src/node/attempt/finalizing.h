@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/supervisor.h"
+#include "checkpoint/as_left.h"
 #include "node/attempt/context.h"
 #include "node/attempt/keepers.h"
 #include "node/attempt/running.h"
@@ -42,6 +43,7 @@ class Finalizing {
   Status Sync(const FinalizeAttempt& action);
   Status LastCheckpoint(MonoTime deadline);
   void KeepWhatIsLeft(MonoTime deadline);
+  std::string HowToUse(const AsLeftKept& kept, bool any_whole) const;
   Duration LeftNewer(const std::string& newest, MonoTime last) const;
   void KeepForerunners();
   void MoveUnsavedAway(bool checkpoints);

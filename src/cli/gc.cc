@@ -150,15 +150,14 @@ struct Outcome {
   Unfinished unfinished;
 };
 
-// Those of the pools in the settings: what a box that was down for long has left there.
-void SweepBoxes(Context& context, bool dry_run, std::vector<std::string>* instances) {
-  const auto settings = context.settings();
-  if (!settings.ok() || (*settings)->pools.empty()) return;
-  const auto ssh = context.ssh_provider();
-  if (!ssh.ok()) return;
-  for (const auto& [box, swept] : (*ssh)->Sweep(dry_run)) {
-    if (!swept.ok()) context.Say("left-over instances are kept: " + swept.status().ToString());
-    for (const std::string& id : swept.value_or({})) instances->push_back(id);
+// On this computer, and on others that this person owns.
+void ClearMachines(Context& context, bool dry_run, std::vector<std::string>* instances) {
+  for (Broker* broker : context.brokers().value_or({})) {
+    for (const LeftOver& left : broker->ClearOver(dry_run)) {
+      const auto& ids = left.ids;
+      if (!ids.ok()) context.Say("left-over instances are kept: " + ids.status().ToString());
+      for (const std::string& id : ids.value_or({})) instances->push_back(id);
+    }
   }
 }
 
@@ -204,7 +203,6 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   }
   STOKER_ASSIGN(Ledger * ledger, opened);
   STOKER_ASSIGN(Controller * controller, context.controller());
-  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
   if (!dry_run) {
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
     ForgetPrivate(context);
@@ -219,11 +217,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   const auto binaries = ClearBinaries(context, *ledger, kUnusedAge, dry_run);
   out.binaries = binaries.value_or(0);
   if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
-  const auto instances = dry_run ? local->Leftovers() : local->Sweep();
-  out.instances = instances.value_or({});
-  if (!instances.ok())
-    context.Say("left-over instances are kept: " + instances.status().ToString());
-  SweepBoxes(context, dry_run, &out.instances);
+  ClearMachines(context, dry_run, &out.instances);
   ClearClouds(context, all_regions, dry_run, &out);
   out.uploads = SweepUploads(context, dry_run);
   out.unsaved = ClearUnsaved(context, dry_run);

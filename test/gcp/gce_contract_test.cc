@@ -112,7 +112,7 @@ size_t Living(Provider& gce, const std::string& token) {
 // Google's clock, or this machine's, may be minutes from the one that the record goes by.
 TEST(GceApi, TheTimeToSendIsByTheStoresClock) {
   const WallTime now = RealClock().Wall();
-  GceNotes notes = gce_test::Notes();
+  cloud::Notes notes = gce_test::Notes();
   notes.store_now = [&] { return now + Duration::Seconds(51); };
   const auto late = MakeGceProvider(gce_test::Api(), notes, kTold);
   const LaunchAnswer over = late->Launch(gce_test::RequestOf("late-by-the-store", now));

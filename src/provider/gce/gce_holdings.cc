@@ -52,7 +52,7 @@ void AddPolicies(gce::ComputeApi& api, const std::vector<std::string>& places,
 Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::string>& places,
                                     const std::string& ledger_id) {
   STOKER_ASSIGN(const std::string filter, gce::InstancesFilter(ledger_id, ""));
-  GceNotes notes;  // of which a list needs no other
+  cloud::Notes notes;  // of which a list needs no other
   notes.places = [&]() -> Result<std::vector<std::string>> { return places; };
   gce::Fleet fleet(api, notes);
   STOKER_ASSIGN(gce::Fleet::Heard heard, fleet.ListAll(filter));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor_slurm.h"
+#include "provider/slurm/slurm_doctor.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,8 @@
 #include "base/text.h"
 #include "provider/slurm/slurm_accounting.h"
 #include "provider/slurm/slurm_places.h"
-#include "provider/slurm/slurm_tools.h"
-#include "sys/file.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 constexpr Duration kAskLimit = Duration::Seconds(20);
@@ -105,13 +103,7 @@ class SlurmDoctor {
   }
 
   bool Partition() {
-    std::vector<std::string> nodes = SinfoWords();
-    nodes.insert(nodes.begin(), "sinfo");
-    std::vector<std::string> jobs = SqueueCountWords();
-    jobs.insert(jobs.begin(), "squeue");
-    const auto said = tools_.Run(nodes, kAskLimit);
-    auto places = said.ok() ? ParseSlurmPlaces(*said, tools_.Run(jobs, kAskLimit).value_or(""))
-                            : Result<std::vector<PlaceInfo>>(said.status());
+    auto places = AskSlurmPlaces(tools_);
     if (!places.ok()) {
       Add("partition", "bad", places.status().ToString());
       return false;
@@ -179,16 +171,9 @@ class SlurmDoctor {
 
 }  // namespace
 
-std::vector<Finding> ExamineSlurm(Context& context, const std::string& partition) {
-  const auto settings = context.settings();
-  if (!settings.ok()) return {{"slurm", "bad", settings.status().ToString()}};
-  const Status made = sys::MakeDirs(context.places().state, 0700);
-  const auto state = sys::RealPath(context.places().state);
-  if (!made.ok() || !state.ok()) {
-    return {{"slurm", "bad", (made.ok() ? state.status() : made).ToString()}};
-  }
-  SlurmTools tools((*settings)->slurm_login);
-  return SlurmDoctor(tools, *state, partition).Examine();
+std::vector<Finding> ExamineSlurm(SlurmTools& tools, const std::string& state,
+                                  const std::string& partition) {
+  return SlurmDoctor(tools, state, partition).Examine();
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

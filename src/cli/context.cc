@@ -185,16 +185,6 @@ Result<LocalProvider*> Context::local_provider() {
   return all->Local();
 }
 
-Result<std::shared_ptr<ec2::AwsApi>> Context::aws() {
-  STOKER_ASSIGN(Providers * all, providers());
-  return all->Aws();
-}
-
-Result<std::shared_ptr<gce::ComputeApi>> Context::compute() {
-  STOKER_ASSIGN(Providers * all, providers());
-  return all->Compute();
-}
-
 Result<Provider*> Context::provider(const std::string& name) {
   STOKER_ASSIGN(Providers * all, providers());
   return all->Get(name);

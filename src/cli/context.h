@@ -72,8 +72,6 @@ class Context {
   Result<Broker*> broker(const std::string& name);
   Result<std::vector<Broker*>> brokers();
   Result<LocalProvider*> local_provider();
-  Result<std::shared_ptr<ec2::AwsApi>> aws();
-  Result<std::shared_ptr<gce::ComputeApi>> compute();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.
   Result<std::string> ResolveJob(const std::string& word, NameMeans means = NameMeans::kNewest);

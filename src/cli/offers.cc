@@ -43,7 +43,7 @@ Result<std::vector<Offer>> ResolveOne(Context& context, const JobSpec& spec, Wal
 }
 
 bool Has(const Offer& offer, bool BrokerTraits::*trait) {
-  const BrokerTraits* const traits = stoker::TraitsOf(offer.ask.place.provider);
+  const BrokerTraits* const traits = TraitsOf(offer.ask.place.provider);
   return traits != nullptr && traits->*trait;
 }
 
@@ -75,16 +75,16 @@ std::string WhyWithout(const JobSpec& one, const Status& status) {
 
 }  // namespace
 
-const BrokerTraits& TraitsOf(const JobSpec& choice) {
+const BrokerTraits& TraitsOfChoice(const JobSpec& choice) {
   static constexpr BrokerTraits kNone{"", "", ""};
-  const BrokerTraits* const traits = stoker::TraitsOf(ParseInfra(choice.resources.infra).provider);
+  const BrokerTraits* const traits = TraitsOf(ParseInfra(choice.resources.infra).provider);
   return traits != nullptr ? *traits : kNone;
 }
 
 bool AnyChoiceHas(const JobSpec& spec, bool BrokerTraits::*trait) {
   const std::vector<JobSpec> choices = ChoicesOf(spec);
   return std::any_of(choices.begin(), choices.end(),
-                     [&](const JobSpec& one) { return TraitsOf(one).*trait; });
+                     [&](const JobSpec& one) { return TraitsOfChoice(one).*trait; });
 }
 
 Status CheckPlace(const JobSpec& spec) {

@@ -21,7 +21,7 @@ Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, 
                                          bool has_private);
 
 // Of the place of one choice (ChoicesOf).
-const BrokerTraits& TraitsOf(const JobSpec& choice);
+const BrokerTraits& TraitsOfChoice(const JobSpec& choice);
 // One of its choices is a place of which that holds.
 bool AnyChoiceHas(const JobSpec& spec, bool BrokerTraits::*trait);
 

@@ -141,7 +141,7 @@ Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* 
 // " and on the boxes that run the job".
 std::string AlsoOn(const JobSpec& spec) {
   for (const JobSpec& one : ChoicesOf(spec)) {
-    const std::string also = TraitsOf(one).secrets_also_on;
+    const std::string also = TraitsOfChoice(one).secrets_also_on;
     if (!also.empty()) return " and on " + also;
   }
   return "";

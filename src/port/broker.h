@@ -6,13 +6,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "base/time.h"
+#include "job/job.h"
 #include "job/request.h"
 #include "port/clock.h"
+#include "port/counted.h"
+#include "port/holding.h"
 #include "port/object_store.h"
 #include "port/place_info.h"
 #include "port/provider.h"
@@ -48,6 +53,8 @@ struct BrokerTraits {
   bool reads_owner = false;
   // Nodes ask for no machine in another's place; people must. For sentences of recovery.
   bool nodes_stay_alone = false;
+  // Prices of its offers are looked up: where one is not known, that is said.
+  bool tells_prices = false;
   // Takes a request at once, and may refuse it later: see MayStillRefuse.
   bool answers_late = false;
   // Where the values of secrets lie beside this machine: "the boxes that run the job"; "" = nowhere
@@ -86,6 +93,27 @@ struct LeftOver {
   Result<std::vector<std::string>> ids;
 };
 
+// A way to the machine of a job's node.
+struct ShellAsk {
+  LedgerRef ledger;
+  std::string job;
+  Place place;
+  std::string instance_id;
+  std::string node;                    // for sentences: "node 0"
+  std::vector<std::string> host_keys;  // of its sshd, as the node has told them
+  std::string user;                    // as told or given; "" = not known
+  bool user_given = false;
+  std::string identity;           // file of a private key that the machine knows already; "" = none
+  std::string from;               // the asker's address; "" = it is asked for
+  std::string command;            // for the machine's shell; "" = a shell
+  std::optional<WallTime> until;  // the machine stays so long, where that is known
+};
+struct Shell {
+  std::vector<std::string> words;  // of a program for this terminal
+  std::function<void()>
+      close{};  // closes what was opened for it, and says what stays; may be empty
+};
+
 class Broker {
  public:
   virtual ~Broker() = default;
@@ -116,6 +144,12 @@ class Broker {
     return false;
   }
 
+  // Opens what must be open; the caller runs the words and then closes. kInvalid: its machines are
+  // not lent so, with what else to do.
+  virtual Result<Shell> Enter(const ShellAsk& ask) {
+    return Status(Code::kInvalid, "there is no way to a shell on " + ask.node);
+  }
+
   // ---- what is there ----
   // What --infra takes here, without asking anybody; none: `stoker places` leaves it out.
   virtual std::vector<std::string> Words() { return {}; }
@@ -138,7 +172,32 @@ class Broker {
     return rights;
   }
 
+  // What the place's own accounting has counted of the job, which asked for GPUs or not. nullopt:
+  // nothing of it ran there, or nothing is counted. Takes seconds at most. Errors: it cannot be
+  // asked from here.
+  virtual Result<std::optional<CountedUse>> Count(const Job& job, bool gpus_asked) {
+    (void)job, (void)gpus_asked;
+    return std::optional<CountedUse>();
+  }
+
   // ---- what jobs leave ----
+  // Adds the digests of stokers that its machines here may run, whatever their jobs: their copies
+  // in the state folder stay. Errors: it is not known.
+  virtual Status AddBinaries(std::set<std::string>* digests) {
+    (void)digests;
+    return Status::Ok();
+  }
+  // All that carries the tag of the ledger `id`, in all places that `ledger` ever noted or, with
+  // `everywhere`, in all that there are. Prices are looked up where they can be. Errors: nothing
+  // could be asked at all.
+  virtual Result<Holdings> List(const LedgerRef& ledger, const std::string& id, bool everywhere) {
+    (void)ledger, (void)id, (void)everywhere;
+    return Holdings();
+  }
+  // Of one that List gave. Ok when it is gone already.
+  virtual Status End(const Holding& holding) {
+    return Status(Code::kInvalid, "it has no " + holding.word + " to end");
+  }
   // On computers that one owns: clears away machines that are over, their processes too, also where
   // no record knows them; with `dry_run` only tells which.
   virtual std::vector<LeftOver> ClearOver(bool dry_run) {

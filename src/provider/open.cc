@@ -25,7 +25,8 @@ struct Line {
 
 // The registry: each provider has a line here.
 constexpr Line kLines[] = {
-    {kLocalBroker, [](Providers& p) { return MakeLocalBroker([&p] { return p.Local(); }); }},
+    {kLocalBroker,
+     [](Providers& p) { return MakeLocalBroker(p.options(), [&p] { return p.Local(); }); }},
     {kSlurmBroker, [](Providers& p) { return MakeSlurmBroker(p.options(), p.clock()); }},
     {kSshBroker, [](Providers& p) { return MakeSshBroker(p.options(), p.clock()); }},
     {kEc2Broker,

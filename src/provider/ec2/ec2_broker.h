@@ -13,8 +13,12 @@ namespace ec2 {
 class AwsApi;
 }
 
-inline constexpr BrokerTraits kEc2Broker{
-    .name = "ec2", .title = "EC2", .machines = "machines of EC2", .rents = true, .elsewhere = true};
+inline constexpr BrokerTraits kEc2Broker{.name = "ec2",
+                                         .title = "EC2",
+                                         .machines = "machines of EC2",
+                                         .rents = true,
+                                         .elsewhere = true,
+                                         .tells_prices = true};
 
 // `api` makes it when it is first asked, and gives the same one each time; it is asked for as late
 // as can be, since it needs credentials.

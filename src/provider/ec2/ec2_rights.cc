@@ -140,10 +140,10 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
   // These need something to be tried on.
   std::vector<std::string> troubles;
   std::string machine, group;
-  for (const Ec2Holding& one :
-       Ec2Holdings(api, region, ledger_id, &troubles).value_or(std::vector<Ec2Holding>())) {
-    if (one.kind == Ec2Kind::kInstance && !one.gone) machine = one.id;
-    if (one.kind == Ec2Kind::kGroup) group = one.id;
+  for (const Holding& one :
+       Ec2Holdings(api, region, ledger_id, &troubles).value_or(std::vector<Holding>())) {
+    if (one.kind == HoldingKind::kMachine) machine = one.id;
+    if (one.kind == HoldingKind::kGroup) group = one.id;
   }
   const auto try_on = [&](const char* action, const std::string& on, const char* name) {
     if (on.empty()) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ledger/places.h"
+#include "provider/gce/gce_holdings.h"
 #include "provider/gce/gce_late.h"
 #include "provider/gce/gce_offers.h"
 #include "provider/gce/gce_rights.h"
@@ -52,9 +53,35 @@ class GceBroker : public Broker {
     return stoker::MayStillRefuse(*gce, token);
   }
 
+  // Google's own program knows how: a key in the project's or the machine's metadata, and a tunnel.
+  Result<Shell> Enter(const ShellAsk& ask) override {
+    const std::string who = ask.user_given ? ask.user + "@" : "";
+    Shell shell{{"gcloud", "compute", "ssh", who + ask.instance_id, "--project", ask.place.account,
+                 "--zone", ask.place.zone, "--tunnel-through-iap"}};
+    if (!ask.command.empty()) shell.words.push_back("--command=" + ask.command);
+    return shell;
+  }
+
   Result<Rights> AddRights(Rights rights, const std::string& store_url,
                            const std::string& /*where*/) override {
     return AddGceRights(std::move(rights), store_url);
+  }
+
+  Result<Holdings> List(const LedgerRef& ledger, const std::string& id,
+                        bool /*everywhere*/) override {
+    STOKER_ASSIGN(const auto places, NotedPlaces(*ledger.store, kGceProvider));
+    if (places.empty()) return Holdings();
+    STOKER_ASSIGN(const auto api, api_());
+    return ListGceHoldings(*api, places, id);
+  }
+
+  Status End(const Holding& holding) override {
+    if (holding.kind == HoldingKind::kMachine) {
+      STOKER_ASSIGN(Provider * gce, Machines());
+      return gce->Terminate(holding.id);
+    }
+    STOKER_ASSIGN(const auto api, api_());
+    return EndGcePolicy(*api, holding);
   }
 
  private:

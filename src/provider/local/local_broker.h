@@ -16,6 +16,7 @@ inline constexpr BrokerTraits kLocalBroker{.name = kLocalProvider,
                                            .has_line = true};
 
 // `machines` makes them when they are first asked for, and gives the same each time.
-std::unique_ptr<Broker> MakeLocalBroker(std::function<Result<LocalProvider*>()> machines);
+std::unique_ptr<Broker> MakeLocalBroker(const ProviderOptions& options,
+                                        std::function<Result<LocalProvider*>()> machines);
 
 }  // namespace stoker

@@ -2,12 +2,17 @@
 #include "provider/slurm/slurm_broker.h"
 
 #include <cstdlib>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
+#include "provider/slurm/slurm_accounting.h"
 #include "provider/slurm/slurm_ask.h"
 #include "provider/slurm/slurm_doctor.h"
+#include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_places.h"
 #include "provider/slurm/slurm_provider.h"
+#include "provider/slurm/slurm_queue.h"
 #include "provider/slurm/slurm_tools.h"
 #include "spec/text/slurm_words.h"
 #include "sys/file.h"
@@ -25,6 +30,21 @@ std::string Variable(const char* name) {
 std::string Given(const std::string& said, const char* variable) {
   const std::string other = said.empty() ? Variable(variable) : "";
   return said.empty() && IsSlurmWord(other) ? other : said;
+}
+
+// "12.0": the numbers that Slurm has given to the job's requests.
+std::vector<int64_t> JobsOf(const Job& job) {
+  std::set<int> requests;
+  for (const Request& request : job.requests) {
+    if (request.ask.place.provider == kSlurmProvider) requests.insert(request.number);
+  }
+  std::set<int64_t> numbers;
+  for (const Launch& launch : job.launches) {
+    if (!requests.contains(launch.request)) continue;
+    const std::string text = launch.instance_id.substr(0, launch.instance_id.find('.'));
+    if (const auto number = WholeNumber(text, 1, kMostSlurmJob)) numbers.insert(*number);
+  }
+  return {numbers.begin(), numbers.end()};
 }
 
 class SlurmBroker : public Broker {
@@ -75,6 +95,13 @@ class SlurmBroker : public Broker {
     return std::vector<Offer>{offer};
   }
 
+  Result<Shell> Enter(const ShellAsk& ask) override {
+    return Status(Code::kInvalid, "nodes of Slurm are not lent by ssh",
+                  "Slurm lets you in beside a job of yours: srun --overlap --pty --jobid=ID bash; "
+                  "'stoker show " +
+                      ask.job + "' names its ID");
+  }
+
   std::vector<std::string> Words() override {
     const bool there =
         !options_.settings.slurm_login.empty() || FindProgram("sbatch", Variable("PATH"), "/").ok();
@@ -82,6 +109,26 @@ class SlurmBroker : public Broker {
   }
 
   Result<std::vector<PlaceInfo>> Places() override { return AskSlurmPlaces(tools_); }
+
+  Result<std::optional<CountedUse>> Count(const Job& job, bool gpus_asked) override {
+    const std::vector<int64_t> numbers = JobsOf(job);
+    if (numbers.empty()) return std::optional<CountedUse>();
+    STOKER_ASSIGN(auto used, AskSacct(tools_, numbers, "stoker-" + job.id + "."));
+    if (!used || used->empty()) return std::optional<CountedUse>();
+    CountedUse counted{std::move(*used), {}};
+    counted.hours = SumHours(counted.runs, gpus_asked);
+    return std::optional<CountedUse>(std::move(counted));
+  }
+
+  Status AddBinaries(std::set<std::string>* digests) override {
+    for (const SlurmFolder& folder : SlurmState(options_.state_dir).ListAll()) {
+      const auto request = folder.Request();
+      if (!request.ok() && !folder.Exists()) continue;
+      if (!request.ok()) return request.status().WithContext("a request may run any of them");
+      digests->insert(request->binary_digest);
+    }
+    return Status::Ok();
+  }
 
   Result<Findings> Examine(const std::string& where, const Result<LedgerRef>& /*ledger*/) override {
     const Status made = sys::MakeDirs(options_.state_dir, 0700);

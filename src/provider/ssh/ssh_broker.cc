@@ -123,6 +123,12 @@ class SshBroker : public Broker {
     return out;
   }
 
+  Result<Shell> Enter(const ShellAsk& ask) override {
+    Shell shell{{"ssh", "--", ask.instance_id.substr(0, ask.instance_id.rfind('/'))}};
+    if (!ask.command.empty()) shell.words.push_back(ask.command);
+    return shell;
+  }
+
   // Of the pools in the settings: what a box that was down for long has left there.
   std::vector<LeftOver> ClearOver(bool dry_run) override {
     std::vector<LeftOver> out;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/ssh_words.h"
+#include "provider/cloud/ssh_words.h"
 
 #include "base/text.h"
 #include "provider/cloud/ssh_door.h"
 
-namespace stoker::cli {
+namespace stoker::cloud {
 
 std::string CommandLine(const std::vector<std::string>& command) {
   if (command.size() == 1) return command[0];
@@ -29,14 +29,14 @@ std::vector<std::string> SshTo(const SshCall& call) {
     words.push_back(option);
   }
   words.insert(words.end(), {"--", call.address});
-  if (!call.command.empty()) words.push_back(CommandLine(call.command));
+  if (!call.command.empty()) words.push_back(call.command);
   return words;
 }
 
 Result<std::string> KnownHosts(const std::string& alias, const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) {
-    if (!cloud::IsHostKey(key)) {
+    if (!IsHostKey(key)) {
       return Status(Code::kInvalid, "the node's report has a host key that is none");
     }
     text += alias + " " + key + "\n";
@@ -49,4 +49,4 @@ bool IsUserName(const std::string& name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker::cloud

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-namespace stoker::cli {
+namespace stoker::cloud {
 
 struct SshCall {
   std::string address;
@@ -15,12 +15,11 @@ struct SshCall {
   std::string alias;        // what its host keys are known by: the machine's id
   std::string identity;     // file of the private key
   std::string known_hosts;  // file that holds them, and nothing else
-  // Behind "--": none = a shell. One word goes to the machine's shell as it is, several are quoted
-  // each.
-  std::vector<std::string> command;
+  std::string command;      // for the machine's shell; "" = a shell
 };
 
-// What ssh is given of it, "" for a shell.
+// What a shell is given of the words behind "--"; none = "". One goes there as it is, several are
+// quoted each.
 std::string CommandLine(const std::vector<std::string>& command);
 
 // Its own name first. The host key is the one that is known, or nothing is sent.
@@ -33,4 +32,4 @@ Result<std::string> KnownHosts(const std::string& alias, const std::vector<std::
 // "ubuntu", as `useradd` takes it.
 bool IsUserName(const std::string& name);
 
-}  // namespace stoker::cli
+}  // namespace stoker::cloud

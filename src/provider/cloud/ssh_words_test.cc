@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/ssh_words.h"
+#include "provider/cloud/ssh_words.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace stoker::cli {
+namespace stoker::cloud {
 namespace {
 
 bool Has(const std::vector<std::string>& words, const std::string& word) {
@@ -13,7 +13,7 @@ bool Has(const std::vector<std::string>& words, const std::string& word) {
 }
 
 TEST(SshWords, TheHostKeyIsTheOneThatIsKnown) {
-  const auto words = SshTo({"203.0.113.9", "ubuntu", "i-1", "/tmp/a b/key", "/tmp/a b/known", {}});
+  const auto words = SshTo({"203.0.113.9", "ubuntu", "i-1", "/tmp/a b/key", "/tmp/a b/known", ""});
   EXPECT_EQ(words[0], "ssh");
   EXPECT_TRUE(Has(words, "StrictHostKeyChecking=yes"));
   EXPECT_TRUE(Has(words, "HostKeyAlias=i-1"));
@@ -24,9 +24,9 @@ TEST(SshWords, TheHostKeyIsTheOneThatIsKnown) {
 }
 
 TEST(SshWords, ACommandReachesTheMachineAsItWasWritten) {
-  SshCall call{"203.0.113.9", "ubuntu", "i-1", "k", "h", {"cat", "a b", "$HOME"}};
-  EXPECT_EQ(SshTo(call).back(), "'cat' 'a b' '$HOME'");
-  call.command = {"cd /var && ls"};
+  EXPECT_EQ(CommandLine({"cat", "a b", "$HOME"}), "'cat' 'a b' '$HOME'");
+  EXPECT_EQ(CommandLine({"cd /var && ls"}), "cd /var && ls");
+  const SshCall call{"203.0.113.9", "ubuntu", "i-1", "k", "h", "cd /var && ls"};
   EXPECT_EQ(SshTo(call).back(), "cd /var && ls");
 }
 
@@ -42,4 +42,4 @@ TEST(SshWords, AUserIsNoOption) {
 }
 
 }  // namespace
-}  // namespace stoker::cli
+}  // namespace stoker::cloud

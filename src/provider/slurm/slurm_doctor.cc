@@ -11,7 +11,7 @@
 namespace stoker {
 namespace {
 
-constexpr Duration kAskLimit = Duration::Seconds(20);
+constexpr Duration kCheckLimit = Duration::Seconds(20);
 constexpr int kNodeSeconds = 15;  // that a node is waited for
 constexpr Duration kTryLimit = Duration::Seconds(60);
 
@@ -51,7 +51,7 @@ class SlurmDoctor {
     Status first;
     std::string version;
     for (const char* program : {"sbatch", "squeue", "scancel", "scontrol", "sinfo", "srun"}) {
-      const auto said = tools_.Run({program, "--version"}, kAskLimit);
+      const auto said = tools_.Run({program, "--version"}, kCheckLimit);
       if (said.ok()) {
         version = said->substr(0, said->find('\n'));
         continue;
@@ -68,7 +68,7 @@ class SlurmDoctor {
   }
 
   void Settings() {
-    const auto said = tools_.Run({"scontrol", "show", "config"}, kAskLimit);
+    const auto said = tools_.Run({"scontrol", "show", "config"}, kCheckLimit);
     if (!said.ok()) {
       return Add("controller", "bad",
                  said.status().ToString() + "; jobs wait until slurmctld answers");
@@ -135,7 +135,7 @@ class SlurmDoctor {
   }
 
   bool FindDefault() {
-    const auto said = tools_.Run({"sinfo", "--noheader", "--format=%P"}, kAskLimit);
+    const auto said = tools_.Run({"sinfo", "--noheader", "--format=%P"}, kCheckLimit);
     for (const std::string& line : Split(said.value_or(""), '\n')) {
       if (!line.empty() && line.back() == '*') partition_ = line.substr(0, line.size() - 1);
     }

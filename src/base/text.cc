@@ -100,6 +100,13 @@ std::string HumanFiles(int64_t count) {
   return std::to_string(count) + (count == 1 ? " file" : " files");
 }
 
+std::string PriceText(const std::optional<int64_t>& millionths) {
+  if (!millionths) return "of unknown price";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4f $/h", static_cast<double>(*millionths) / 1e6);
+  return text;
+}
+
 std::string HumanSize(int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   double value = static_cast<double>(bytes);

@@ -34,6 +34,9 @@ std::optional<int64_t> WholeNumber(std::string_view text, int64_t low, int64_t h
 Result<int64_t> ParseSize(std::string_view text);
 // For people: "3.2 MB".
 std::string HumanSize(int64_t bytes);
+
+// "0.3500 $/h" of millionths of a dollar an hour; "of unknown price".
+std::string PriceText(const std::optional<int64_t>& millionths);
 // "1 file", "12 files".
 std::string HumanFiles(int64_t count);
 

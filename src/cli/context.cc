@@ -172,9 +172,9 @@ Result<Providers*> Context::providers() {
     ProviderOptions options;
     options.state_dir = places_.state;
     options.cache_dir = places_.cache;
-    options.slurm_login = mine->slurm_login;
-    options.pools = mine->pools;
+    options.settings = *mine;
     options.store = [this] { return store(); };
+    options.say = [this](const std::string& text) { Say(text); };
     providers_ = std::make_unique<Providers>(std::move(options), *clock_);
   }
   return providers_.get();
@@ -185,24 +185,19 @@ Result<LocalProvider*> Context::local_provider() {
   return all->Local();
 }
 
-Result<std::shared_ptr<ec2::AwsApi>> Context::aws() {
-  STOKER_ASSIGN(Providers * all, providers());
-  return all->Aws();
-}
-
-Result<std::shared_ptr<gce::ComputeApi>> Context::compute() {
-  STOKER_ASSIGN(Providers * all, providers());
-  return all->Compute();
-}
-
-Result<SshProvider*> Context::ssh_provider() {
-  STOKER_ASSIGN(Providers * all, providers());
-  return all->Ssh();
-}
-
 Result<Provider*> Context::provider(const std::string& name) {
   STOKER_ASSIGN(Providers * all, providers());
   return all->Get(name);
+}
+
+Result<Broker*> Context::broker(const std::string& name) {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->At(name);
+}
+
+Result<std::vector<Broker*>> Context::brokers() {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->All();
 }
 
 Result<Controller*> Context::controller() {

@@ -68,10 +68,10 @@ class Context {
   // The ledger was asked for, and nobody here has used that store, nor is anything in it.
   bool no_store_yet() const { return no_store_yet_; }
   Result<Provider*> provider(const std::string& name);
+  // Errors: those of Providers::At, and settings that cannot be read.
+  Result<Broker*> broker(const std::string& name);
+  Result<std::vector<Broker*>> brokers();
   Result<LocalProvider*> local_provider();
-  Result<std::shared_ptr<ec2::AwsApi>> aws();
-  Result<std::shared_ptr<gce::ComputeApi>> compute();
-  Result<SshProvider*> ssh_provider();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.
   Result<std::string> ResolveJob(const std::string& word, NameMeans means = NameMeans::kNewest);

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cloud_sweep.h"
 #include "cli/context.h"
+#include "cli/holdings.h"
 #include "cli/interrupts.h"
 #include "cli/private_env.h"
 #include "cli/removals.h"
@@ -134,7 +134,7 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
       tally.Add(id, pass);
     });
     ForgetPrivate(context);
-    SweepCloudAtTimes(context);
+    SweepProvidersAtTimes(context);
     tally.AddRemoved(RemoveDueAtTimes(context));
     if (options.once && !result.ok()) return result.status();
     if (context.json && (news.Is(tally, result.status()) || options.once)) {

@@ -11,19 +11,15 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
-#include "cli/doctor_boxes.h"
 #include "cli/doctor_rights.h"
-#include "cli/doctor_slurm.h"
 #include "cli/table.h"
 #include "cli/tiers.h"
 #include "cli/timer.h"
 #include "cli/verb.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
-#include "provider/ec2/ec2_provider.h"
 #include "provider/local/local_capacity.h"
-#include "provider/slurm/slurm_provider.h"
-#include "provider/ssh/ssh_provider.h"
+#include "spec/text/host_words.h"
 #include "spec/text/infra.h"
 #include "store/bucket_facts.h"
 #include "sys/command.h"
@@ -52,14 +48,11 @@ class Doctor {
  public:
   Doctor(Context& context, std::string job) : context_(context), job_(std::move(job)) {}
 
-  // Of a pool's machines, or of a cluster, instead of this one.
-  std::vector<Finding> ExamineFor(const Infra& infra) {
+  // Of machines elsewhere, instead of this one.
+  std::vector<Finding> ExamineWith(std::vector<Finding> there) {
     Settings();
     Store();
-    for (Finding& finding : infra.provider == kSshProvider ? ExamineBoxes(context_, infra.where)
-                                                           : ExamineSlurm(context_, infra.where)) {
-      findings_.push_back(std::move(finding));
-    }
+    for (Finding& finding : there) findings_.push_back(std::move(finding));
     Timer();
     return std::move(findings_);
   }
@@ -323,23 +316,49 @@ Status TellFindings(Context& context, const std::vector<Finding>& findings) {
   return Status::Ok();
 }
 
-Status Run(Context& context, const DoctorOptions& options) {
-  if (options.iam) return PrintRights(context, options.infra);
-  if (!options.gone.empty()) return GiveUpBoxOfPool(context, options.gone);
-  Infra elsewhere;
-  if (!options.infra.empty()) {
-    const auto infra = CheckInfra("--infra", options.infra);
-    if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
-    const Infra parts = ParseInfra(*infra);
-    if (parts.provider == kSshProvider || parts.provider == kSlurmProvider) elsewhere = parts;
-    if (parts.provider == kEc2Provider) {
-      STOKER_ASSIGN(const auto tried, TryRights(context, parts));
-      return TellFindings(context, tried);
+Result<Findings> ExamineThere(Context& context, const std::string& word) {
+  const auto infra = CheckInfra("--infra", word);
+  if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
+  const Infra parts = ParseInfra(*infra);
+  STOKER_ASSIGN(Broker * broker, context.broker(parts.provider));
+  const auto ledger = context.ledger();
+  if (!ledger.ok()) return broker->Examine(parts.where, ledger.status());
+  return broker->Examine(parts.where, LedgerRef{(*ledger)->id(), &(*ledger)->store()});
+}
+
+// A person says that the box will not come back as it was: whatever it ran counts as gone, and jobs
+// go on elsewhere. Says how many.
+Status GiveUpBox(Context& context, const std::string& box) {
+  if (!IsHostWord(box)) return Status(Code::kUsage, "--gone: " + Printable(box) + " is no host");
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const std::vector<std::string> jobs, ActiveJobs(*ledger));
+  STOKER_ASSIGN(const std::vector<Broker*> brokers, context.brokers());
+  int requests = 0;
+  for (const std::string& job : jobs) {
+    for (Broker* broker : brokers) {
+      STOKER_ASSIGN(const int some,
+                    broker->GiveUp({ledger->id(), &ledger->store()}, job, box, context.user()));
+      requests += some;
     }
   }
+  context.Say(requests == 0
+                  ? "no job that is looked after has a machine on " + box
+                  : std::to_string(requests) + (requests == 1 ? " machine" : " machines") + " on " +
+                        box + " will not be waited for: the next look at each job starts others");
+  return Status::Ok();
+}
+
+Status Run(Context& context, const DoctorOptions& options) {
+  if (options.iam) return PrintRights(context, options.infra);
+  if (!options.gone.empty()) return GiveUpBox(context, options.gone);
+  Findings there;
+  if (!options.infra.empty()) {
+    STOKER_ASSIGN(there, ExamineThere(context, options.infra));
+  }
+  if (there.whole) return TellFindings(context, there.all);
   Doctor doctor(context, options.job);
-  return TellFindings(context,
-                      elsewhere.provider.empty() ? doctor.Examine() : doctor.ExamineFor(elsewhere));
+  return TellFindings(
+      context, there.all.empty() ? doctor.Examine() : doctor.ExamineWith(std::move(there.all)));
 }
 
 }  // namespace

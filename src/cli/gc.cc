@@ -7,10 +7,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cloud_sweep.h"
 #include "cli/confirm.h"
 #include "cli/context.h"
-#include "cli/gce_sweep.h"
+#include "cli/holdings.h"
 #include "cli/late_cancel.h"
 #include "cli/local_time.h"
 #include "cli/own_binaries.h"
@@ -137,12 +136,16 @@ bool AnyForRoom(const Unfinished& unfinished) {
                      [](const auto& one) { return one.second.Is(Code::kNoSpace); });
 }
 
+bool AnyTrouble(const std::vector<ProviderSweep>& sweeps) {
+  return std::any_of(sweeps.begin(), sweeps.end(),
+                     [](const ProviderSweep& one) { return !one.found.troubles.empty(); });
+}
+
 struct Outcome {
   Caches caches;
   Collected collected;
   std::vector<std::string> instances;
-  CloudSweep cloud;
-  GoogleSweep google;
+  std::vector<ProviderSweep> held;
   int64_t uploads = 0;
   int64_t binaries = 0;
   int64_t unsaved = 0;
@@ -150,30 +153,23 @@ struct Outcome {
   Unfinished unfinished;
 };
 
-// Those of the pools in the settings: what a box that was down for long has left there.
-void SweepBoxes(Context& context, bool dry_run, std::vector<std::string>* instances) {
-  const auto settings = context.settings();
-  if (!settings.ok() || (*settings)->pools.empty()) return;
-  const auto ssh = context.ssh_provider();
-  if (!ssh.ok()) return;
-  for (const auto& [box, swept] : (*ssh)->Sweep(dry_run)) {
-    if (!swept.ok()) context.Say("left-over instances are kept: " + swept.status().ToString());
-    for (const std::string& id : swept.value_or({})) instances->push_back(id);
+// On this computer, and on others that this person owns.
+void ClearMachines(Context& context, bool dry_run, std::vector<std::string>* instances) {
+  for (Broker* broker : context.brokers().value_or({})) {
+    for (const LeftOver& left : broker->ClearOver(dry_run)) {
+      const auto& ids = left.ids;
+      if (!ids.ok()) context.Say("left-over instances are kept: " + ids.status().ToString());
+      for (const std::string& id : ids.value_or({})) instances->push_back(id);
+    }
   }
 }
 
-void ClearClouds(Context& context, bool all_regions, bool dry_run, Outcome* out) {
-  auto cloud = SweepCloud(context, all_regions, dry_run);
-  if (!cloud.ok()) context.Say("machines of EC2 are kept: " + cloud.status().ToString());
-  if (cloud.ok()) out->cloud = std::move(*cloud);
-  for (const CloudThing& one : out->cloud.things) {
-    if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.thing.id);
-  }
-  auto google = SweepGoogle(context, true, dry_run);
-  if (!google.ok()) context.Say("machines of Google are kept: " + google.status().ToString());
-  if (google.ok()) out->google = std::move(*google);
-  for (const GoogleThing& one : out->google.things) {
-    if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.machine.seen.id);
+void ClearHoldings(Context& context, bool all_regions, bool dry_run, Outcome* out) {
+  out->held = SweepProviders(context, {all_regions, dry_run, {}});
+  for (const ProviderSweep& sweep : out->held) {
+    for (const Swept& one : sweep.found.things) {
+      if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.thing.id);
+    }
   }
 }
 
@@ -204,7 +200,6 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   }
   STOKER_ASSIGN(Ledger * ledger, opened);
   STOKER_ASSIGN(Controller * controller, context.controller());
-  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
   if (!dry_run) {
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
     ForgetPrivate(context);
@@ -219,12 +214,8 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   const auto binaries = ClearBinaries(context, *ledger, kUnusedAge, dry_run);
   out.binaries = binaries.value_or(0);
   if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
-  const auto instances = dry_run ? local->Leftovers() : local->Sweep();
-  out.instances = instances.value_or({});
-  if (!instances.ok())
-    context.Say("left-over instances are kept: " + instances.status().ToString());
-  SweepBoxes(context, dry_run, &out.instances);
-  ClearClouds(context, all_regions, dry_run, &out);
+  ClearMachines(context, dry_run, &out.instances);
+  ClearHoldings(context, all_regions, dry_run, &out);
   out.uploads = SweepUploads(context, dry_run);
   out.unsaved = ClearUnsaved(context, dry_run);
   out.work_places = ClearWorkPlaces(context, dry_run);
@@ -274,9 +265,6 @@ void TellKept(Context& context, const KeptJobs& kept, Duration age) {
 nlohmann::json ToJson(const Outcome& out, bool dry_run) {
   nlohmann::json unfinished = nlohmann::json::object();
   for (const auto& [id, why] : out.unfinished) unfinished[id] = why.ToString();
-  nlohmann::json cloud = ToJson(out.cloud);
-  for (auto& thing : ThingsToJson(out.google)) cloud["things"].push_back(std::move(thing));
-  for (const std::string& trouble : out.google.troubles) cloud["troubles"].push_back(trouble);
   const Collected& collected = out.collected;
   const KeptJobs& kept = collected.kept;
   const Doomed& doomed = collected.doomed;
@@ -300,7 +288,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
           {"unread_lists", unread},
           {"left_over", collected.left_over},
           {"instances", out.instances},
-          {"cloud", cloud},
+          {"cloud", ToJson(out.held)},
           {"unfinished_uploads", out.uploads},
           {"unsaved", out.unsaved},
           {"work_places", out.work_places},
@@ -316,21 +304,23 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
 }
 
 // All that carries the ledger's tag, with what it costs, so that nothing is forgotten.
-void TellClouds(Context& context, const Outcome& out, bool dry_run) {
-  const auto tell = [&](const std::string& line, const std::string& over, const Status& ended) {
-    std::string text = line;
-    if (!over.empty()) {
-      const char* end = dry_run ? "; would be ended: " : "; ended: ";
-      text += ended.ok() ? end + over : "; stays: " + ended.ToString();
+void TellHeld(Context& context, const Outcome& out, bool dry_run) {
+  for (const ProviderSweep& sweep : out.held) {
+    const Sweeping& found = sweep.found;
+    for (const auto* list : {&found.troubles, &found.forbidden}) {
+      for (const std::string& trouble : *list) {
+        context.Say(std::string(sweep.provider->title) + ": " + Printable(trouble));
+      }
     }
-    context.Print(text + "\n");
-  };
-  for (const std::string& trouble : out.cloud.troubles) context.Say("EC2: " + Printable(trouble));
-  for (const CloudThing& one : out.cloud.things) {
-    tell(CloudLine(one, out.cloud.now), one.over, one.ended);
+    for (const Swept& one : found.things) {
+      std::string text = HoldingLine(one.thing, found.now);
+      if (!one.over.empty()) {
+        const char* end = dry_run ? "; would be ended: " : "; ended: ";
+        text += one.ended.ok() ? end + one.over : "; stays: " + one.ended.ToString();
+      }
+      context.Print(text + "\n");
+    }
   }
-  for (const std::string& silent : out.google.troubles) context.Say("Google: " + Printable(silent));
-  for (const GoogleThing& one : out.google.things) tell(GoogleLine(one), one.over, one.ended);
 }
 
 // What goes later, and what may still be done about it.
@@ -400,7 +390,7 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
   context.Print(text + "\n");
   TellStayed(context, removed);
   TellDoomed(context, collected, request.dry_run);
-  TellClouds(context, out, request.dry_run);
+  TellHeld(context, out, request.dry_run);
   const std::string folder = UnsavedFolder(context);
   const auto left = sys::ListDir(folder);
   if (left.ok() && !left->empty()) {
@@ -444,7 +434,7 @@ Status Run(Context& context, const GcOptions& options) {
     context.Say("job " + id + " is kept: " + why.ToString());
   }
   if (!out.unfinished.empty() || !out.collected.removed.index.ok() ||
-      !out.collected.not_doomed.ok() || !out.cloud.troubles.empty()) {
+      !out.collected.not_doomed.ok() || AnyTrouble(out.held)) {
     context.exit_code = 1;
   }
   if (context.json) {

@@ -5,25 +5,37 @@
 
 #include <algorithm>
 
-#include "provider/gce/gce_late.h"
-
 namespace stoker::cli {
 namespace {
 
 constexpr useconds_t kBetweenLooks = 500'000;
 
+bool MayComeLate(const Request& request) {
+  const BrokerTraits* const traits = TraitsOf(request.ask.place.provider);
+  return traits != nullptr && traits->answers_late;
+}
+
+// The first that may.
+std::string Latecomer(const Job& job) {
+  for (const Launch& launch : job.launches) {
+    const Request& request = RequestOf(job, launch);
+    if (!launch.closed && MayComeLate(request)) return TraitsOf(request.ask.place.provider)->title;
+  }
+  return "";
+}
+
 // An open launch whose machine may still be refused, or is not there.
 Result<bool> AnyIsOpen(Context& context, const PassResult& pass) {
   for (const Launch& launch : pass.job.launches) {
     const Request& request = RequestOf(pass.job, launch);
-    if (launch.closed || request.ask.place.provider != kGceProvider) continue;
+    if (launch.closed || !MayComeLate(request)) continue;
     const bool seen =
         std::any_of(pass.machines.begin(), pass.machines.end(), [&](const MachineSeen& machine) {
           return machine.launch == launch.number && machine.state != MachineState::kGone;
         });
     if (!seen) return true;
-    STOKER_ASSIGN(Provider * gce, context.provider(kGceProvider));
-    STOKER_ASSIGN(const bool may, MayStillRefuse(*gce, request.token));
+    STOKER_ASSIGN(Broker * broker, context.broker(request.ask.place.provider));
+    STOKER_ASSIGN(const bool may, broker->MayStillRefuse(request.token));
     if (may) return true;
   }
   return false;
@@ -48,7 +60,7 @@ Result<PassResult> AwaitLateAnswers(Context& context, Controller& controller, Pa
       return pass;
     }
     if (!said) {
-      context.Say("Google says only now whether it has room: waiting " +
+      context.Say(Latecomer(pass.job) + " says only now whether it has room: waiting " +
                   HumanDuration(kHearWithin) + " at most");
     }
     said = true;

@@ -9,13 +9,11 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/allocation.h"
-#include "cli/cloud_offers.h"
 #include "cli/context.h"
 #include "cli/interrupts.h"
 #include "cli/late_answers.h"
 #include "cli/offers.h"
 #include "cli/private_env.h"
-#include "cli/slurm_offers.h"
 #include "cli/submit.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
@@ -112,16 +110,17 @@ Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& option
   if (auto kept = ReadLocalPrivate(context.places().state, ledger->id(), job.id); kept.ok()) {
     own = std::move(*kept);
   }
-  if (!IsInCloud(spec)) STOKER_TRY(CheckHere(context, job, spec, own));
+  const bool rented = AnyChoiceHas(spec, &BrokerTraits::rents);
+  if (!rented) STOKER_TRY(CheckHere(context, job, spec, own));
   Wish wish;
   STOKER_ASSIGN(wish.move.offers,
                 ResolveOffers(context, spec, context.clock().Wall(), own != LocalPrivate()));
   TieToAllocation(context, {options.outlive, false}, &wish.move.offers);
-  if (IsInCloud(spec)) {
+  if (rented) {
     STOKER_TRY(CompleteOffers(context, job.binary_digest, &wish.move.offers));
   } else {
     STOKER_TRY(BringBinary(context, job.binary_digest));
-    if (IsOnSlurm(spec)) {
+    if (AnyChoiceHas(spec, &BrokerTraits::reads_owner)) {
       STOKER_TRY(WriteLocalPrivate(context.places().state, ledger->id(), job.id, own));
     }
   }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/offers.h"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
-#include "cli/ec2_offers.h"
-#include "cli/gce_offers.h"
 #include "cli/machine_wants.h"
-#include "cli/slurm_offers.h"
-#include "cli/ssh_offers.h"
-#include "policy/local_queue.h"
+#include "ledger/blobs.h"
 #include "provider/local/local_prospect.h"
-#include "provider/ssh/ssh_provider.h"
 #include "spec/choices.h"
 #include "spec/text/infra.h"
 
@@ -24,56 +21,45 @@ bool IsLocal(const JobSpec& spec) {
 
 // That a place cannot do it is said before anything is made.
 Status CheckOnStop(const Provider& provider, const JobSpec& spec) {
-  if (spec.on_stop == OnStop::kReplace) return Status::Ok();
-  const std::string next = "Leave on_stop out: what is taken is replaced";
-  if (!provider.traits().can_start) {
-    return Status(Code::kInvalid,
-                  "on_stop: restart: machines of " + spec.resources.infra +
-                      " never come up again once they are off",
-                  next);
-  }
-  if (provider.traits().name == kEc2Provider && spec.resources.use_spot) {
-    return Status(Code::kInvalid,
-                  "on_stop: restart: EC2 ends the spot instances that stoker asks for when it "
-                  "takes them",
-                  next);
-  }
-  return Status::Ok();
+  if (spec.on_stop == OnStop::kReplace || provider.traits().can_start) return Status::Ok();
+  return Status(Code::kInvalid,
+                "on_stop: restart: machines of " + spec.resources.infra +
+                    " never come up again once they are off",
+                "Leave on_stop out: what is taken is replaced");
 }
 
-// Of a job that goes to one place. Each provider has a case here.
+// Of a job that goes to one place.
 Result<std::vector<Offer>> ResolveOne(Context& context, const JobSpec& spec, WallTime submitted,
                                       bool has_private) {
   const Infra infra = ParseInfra(spec.resources.infra);
-  STOKER_ASSIGN(const Provider* const provider, context.provider(infra.provider));
+  STOKER_ASSIGN(Broker * broker, context.broker(infra.provider));
+  STOKER_ASSIGN(const Provider* const provider, broker->Machines());
   STOKER_TRY(CheckOnStop(*provider, spec));
-  if (infra.provider == kSshProvider) {
-    return ResolveSshOffers(context, spec, infra.where, submitted, has_private);
-  }
-  if (infra.provider == kEc2Provider) return ResolveEc2Offers(context, spec);
-  if (infra.provider == kGceProvider) return ResolveGceOffers(context, spec);
-  if (IsOnSlurm(spec)) return ResolveSlurmOffers(context, spec, infra.where);
-  Offer offer;
-  offer.ask.place.provider = infra.provider;
-  offer.ask.options = EncodeWants(WantsOf(spec, submitted));
-  return std::vector<Offer>{offer};
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const OfferAsk ask{spec,      infra.where, infra.within, {ledger->id(), &ledger->store()},
+                     submitted, has_private};
+  STOKER_TRY(broker->Reach(ask));
+  return broker->Resolve(ask);
+}
+
+bool Has(const Offer& offer, bool BrokerTraits::*trait) {
+  const BrokerTraits* const traits = TraitsOf(offer.ask.place.provider);
+  return traits != nullptr && traits->*trait;
 }
 
 // As a choice among others: which are asked first.
 void TakePart(const JobSpec& all, size_t number, std::vector<Offer>* offers) {
   for (Offer& offer : *offers) {
-    const std::string& provider = offer.ask.place.provider;
-    const bool cloud = provider == kEc2Provider || provider == kGceProvider;
     // Machines of one's own cost nothing more.
-    offer.rank = all.ordered ? static_cast<int>(number) : (cloud ? 1 : 0);
+    const int cheapest = Has(offer, &BrokerTraits::rents) ? 1 : 0;
+    offer.rank = all.ordered ? static_cast<int>(number) : cheapest;
   }
 }
 
 // What is full is not waited for in line, where others may have room.
 void WaitForNone(std::vector<Offer>* offers) {
   for (Offer& offer : *offers) {
-    const std::string& provider = offer.ask.place.provider;
-    if (provider != kLocalProvider && provider != kSshProvider) continue;
+    if (!Has(offer, &BrokerTraits::has_line)) continue;
     std::string& options = offer.ask.options;
     options += (options.empty() ? "" : " ") + std::string(kNoWaiting);
   }
@@ -88,6 +74,18 @@ std::string WhyWithout(const JobSpec& one, const Status& status) {
 }
 
 }  // namespace
+
+const BrokerTraits& TraitsOfChoice(const JobSpec& choice) {
+  static constexpr BrokerTraits kNone{"", "", ""};
+  const BrokerTraits* const traits = TraitsOf(ParseInfra(choice.resources.infra).provider);
+  return traits != nullptr ? *traits : kNone;
+}
+
+bool AnyChoiceHas(const JobSpec& spec, bool BrokerTraits::*trait) {
+  const std::vector<JobSpec> choices = ChoicesOf(spec);
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](const JobSpec& one) { return TraitsOfChoice(one).*trait; });
+}
 
 Status CheckPlace(const JobSpec& spec) {
   std::vector<JobSpec> choices = ChoicesOf(spec);
@@ -130,6 +128,29 @@ Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, 
   for (const std::string& why : without) context.Say(why);
   if (without.size() + 1 < choices.size()) WaitForNone(&all);
   return all;
+}
+
+Status CompleteOffers(Context& context, const std::string& binary_digest,
+                      std::vector<Offer>* offers) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const BlobCopy binary, FindBlob(*ledger, binary_digest));
+  // Those of one account and region are completed together.
+  const auto together = [](const Offer& a, const Offer& b) {
+    return a.ask.place.provider == b.ask.place.provider &&
+           a.ask.place.account == b.ask.place.account && a.ask.place.region == b.ask.place.region;
+  };
+  std::vector<Offer> out;
+  for (size_t at = 0; at < offers->size();) {
+    std::vector<Offer> group;
+    do {
+      group.push_back((*offers)[at++]);
+    } while (at < offers->size() && together(group.front(), (*offers)[at]));
+    STOKER_ASSIGN(Broker * broker, context.broker(group.front().ask.place.provider));
+    STOKER_TRY(broker->Complete({ledger->id(), &ledger->store()}, binary.period, &group));
+    out.insert(out.end(), group.begin(), group.end());
+  }
+  *offers = std::move(out);
+  return Status::Ok();
 }
 
 }  // namespace stoker::cli

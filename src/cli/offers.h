@@ -2,10 +2,12 @@
 // How a job's machines can be had, resolved when it is submitted, and what speaks against it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/context.h"
 #include "job/request.h"
+#include "port/broker.h"
 #include "spec/job_spec.h"
 
 namespace stoker::cli {
@@ -17,6 +19,15 @@ namespace stoker::cli {
 // `has_private`: this machine keeps secrets or variables for the job.
 Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted,
                                          bool has_private);
+
+// Of the place of one choice (ChoicesOf).
+const BrokerTraits& TraitsOfChoice(const JobSpec& choice);
+// One of its choices is a place of which that holds.
+bool AnyChoiceHas(const JobSpec& spec, bool BrokerTraits::*trait);
+
+// Once code and binary are stored: what else the machines of `offers` are made of.
+Status CompleteOffers(Context& context, const std::string& binary_digest,
+                      std::vector<Offer>* offers);
 
 // Before the work directory is packed: what ResolveOffers would refuse without asking anybody.
 Status CheckPlace(const JobSpec& spec);

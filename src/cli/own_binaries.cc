@@ -7,9 +7,6 @@
 #include <set>
 
 #include "ledger/records.h"
-#include "provider/local/local_boot.h"
-#include "provider/local/local_state.h"
-#include "provider/slurm/slurm_folder.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -22,24 +19,10 @@ bool IsOlder(Context& context, const std::string& path, Duration age) {
   return context.clock().Wall() - last >= age;
 }
 
-Result<std::set<std::string>> Used(const std::string& root, Ledger& ledger) {
+Result<std::set<std::string>> Used(Context& context, Ledger& ledger) {
   std::set<std::string> used;
-  const LocalState state(root);
-  for (const std::string& token : state.Tokens()) {
-    const auto boot = ReadLocalBoot(state.Dir(token));
-    if (boot.status().Is(Code::kNotFound) && !sys::DirExists(state.Dir(token))) continue;
-    if (!boot.ok()) return boot.status().WithContext("machine " + token + " may run any of them");
-    used.insert(boot->request.binary_digest);
-    // By the path that it was started from, too: those of an older stoker may differ.
-    const std::string folder = boot->binary.substr(0, boot->binary.rfind('/'));
-    used.insert(folder.substr(folder.rfind('/') + 1));
-  }
-  for (const SlurmFolder& folder : SlurmState(root).ListAll()) {
-    const auto request = folder.Request();
-    if (!request.ok() && !folder.Exists()) continue;
-    if (!request.ok()) return request.status().WithContext("a request may run any of them");
-    used.insert(request->binary_digest);
-  }
+  STOKER_ASSIGN(const std::vector<Broker*> brokers, context.brokers());
+  for (Broker* broker : brokers) STOKER_TRY(broker->AddBinaries(&used));
   STOKER_ASSIGN(const auto active, ActiveJobs(ledger));
   for (const std::string& id : active) {
     const auto read = ReadJob(ledger, id);
@@ -61,7 +44,7 @@ Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, Duration age, bo
     if (IsOlder(context, folder + "/" + copy.name, age)) old.insert(copy.name);
   }
   if (old.empty()) return 0;
-  STOKER_ASSIGN(const std::set<std::string> used, Used(root, ledger));
+  STOKER_ASSIGN(const std::set<std::string> used, Used(context, ledger));
   int64_t cleared = 0;
   for (const std::string& name : old) {
     const std::string path = folder + "/" + name;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "base/json.h"
@@ -10,7 +9,6 @@
 #include "cli/verb.h"
 #include "port/place_info.h"
 #include "spec/text/infra.h"
-#include "sys/program_lookup.h"
 
 namespace stoker::cli {
 namespace {
@@ -21,36 +19,22 @@ struct PlacesOptions {
   bool words = false;
 };
 
-bool HasSlurm(const Settings& settings) {
-  const char* path = std::getenv("PATH");
-  return !settings.slurm_login.empty() ||
-         FindProgram("sbatch", path != nullptr ? path : "", "/").ok();
-}
-
 // Without asking anybody: what --infra takes here.
-std::vector<std::string> Words(const Settings& settings) {
-  std::vector<std::string> words = {"local"};
-  if (HasSlurm(settings)) words.emplace_back("slurm");
-  for (const auto& [pool, hosts] : settings.pools) words.push_back("ssh/" + pool);
+std::vector<std::string> WordsOf(Broker& broker) {
+  std::vector<std::string> words = broker.Words();
   std::erase_if(words, [](const std::string& word) { return !CheckInfra("", word).ok(); });
   return words;
 }
 
 // A provider that cannot be asked is a line, too.
-std::vector<PlaceInfo> Ask(Context& context, const std::string& name) {
-  const auto failed = [&](const Status& why) {
-    PlaceInfo info;
-    info.infra = name;
-    info.machines = 0;
-    info.trouble = why.ToString();
-    return std::vector<PlaceInfo>{info};
-  };
-  const auto provider = context.provider(name);
-  if (!provider.ok()) return failed(provider.status());
-  auto* const teller = dynamic_cast<PlaceTeller*>(*provider);
-  if (teller == nullptr) return failed(Status(Code::kInvalid, "it cannot tell what it has"));
-  auto places = teller->Places();
-  return places.ok() ? std::move(*places) : failed(places.status());
+std::vector<PlaceInfo> Ask(Broker& broker) {
+  auto places = broker.Places();
+  if (places.ok()) return std::move(*places);
+  PlaceInfo info;
+  info.infra = broker.traits().name;
+  info.machines = 0;
+  info.trouble = places.status().ToString();
+  return {info};
 }
 
 std::string Decimal(double value) {
@@ -134,21 +118,17 @@ void PrintTable(Context& context, const std::vector<PlaceInfo>& places) {
 }
 
 Status Run(Context& context, const PlacesOptions& options) {
-  STOKER_ASSIGN(const Settings* settings, context.settings());
-  const std::vector<std::string> words = Words(*settings);
-  if (options.words) {
-    context.Print(Join(words, "\n") + "\n");
-    return Status::Ok();
-  }
-  std::vector<std::string> providers;
-  for (const std::string& word : words) {
-    const std::string name = ParseInfra(word).provider;
-    if (providers.empty() || providers.back() != name) providers.push_back(name);
-  }
+  STOKER_ASSIGN(const std::vector<Broker*> brokers, context.brokers());
   std::vector<PlaceInfo> places;
-  for (const std::string& name : providers) {
-    for (PlaceInfo& place : Ask(context, name)) places.push_back(std::move(place));
+  for (Broker* broker : brokers) {
+    const std::vector<std::string> words = WordsOf(*broker);
+    if (options.words) {
+      for (const std::string& word : words) context.Print(word + "\n");
+    } else if (!words.empty()) {
+      for (PlaceInfo& place : Ask(*broker)) places.push_back(std::move(place));
+    }
   }
+  if (options.words) return Status::Ok();
   if (!context.json) {
     PrintTable(context, places);
     return Status::Ok();

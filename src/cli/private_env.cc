@@ -10,11 +10,11 @@
 #include <set>
 
 #include "base/text.h"
-#include "cli/cloud_offers.h"
-#include "cli/ssh_offers.h"
+#include "cli/offers.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
 #include "node/env/requirement_files.h"
+#include "spec/choices.h"
 #include "spec/text/env_text.h"
 #include "spec/text/secrets.h"
 #include "spec/text/shell_env.h"
@@ -138,10 +138,23 @@ Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* 
   return Status::Ok();
 }
 
-bool WasOnBoxes(const Job& job) {
-  return std::any_of(job.requests.begin(), job.requests.end(), [](const Request& request) {
-    return request.ask.place.provider == kSshProvider;
-  });
+// " and on the boxes that run the job".
+std::string AlsoOn(const JobSpec& spec) {
+  for (const JobSpec& one : ChoicesOf(spec)) {
+    const std::string also = TraitsOfChoice(one).secrets_also_on;
+    if (!also.empty()) return " and on " + also;
+  }
+  return "";
+}
+
+// Wherever it has been.
+void ForgetThere(Context& context, Ledger& ledger, const Job& job) {
+  std::set<std::string> asked;
+  for (const Request& request : job.requests) asked.insert(request.ask.place.provider);
+  for (const std::string& name : asked) {
+    const auto broker = context.broker(name);
+    if (broker.ok()) (*broker)->Forget({ledger.id(), &ledger.store()}, job.id);
+  }
 }
 
 }  // namespace
@@ -153,15 +166,14 @@ Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& reque
   STOKER_TRY(CheckOutsideStore(context, out));
   if (!out.secrets.empty()) {
     context.Say("secrets " + Join(request.spec.secrets, ", ") + ": they stay on this machine" +
-                (IsOnBoxes(request.spec) ? " and on the boxes that run the job" : "") +
-                ", until the job ends, and are masked in its log");
+                AlsoOn(request.spec) + ", until the job ends, and are masked in its log");
   }
   if (!out.shell.empty()) out.workdir = request.workdir;
   return out;
 }
 
 Status CheckWholeShell(const JobSpec& spec) {
-  if (!spec.whole_shell || (!IsOnBoxes(spec) && !IsInCloud(spec))) return Status::Ok();
+  if (!spec.whole_shell || !AnyChoiceHas(spec, &BrokerTraits::elsewhere)) return Status::Ok();
   return Status(
       Code::kInvalid,
       "--shell-env all is for this machine and Slurm: the job may run on others, and what "
@@ -191,10 +203,7 @@ void ForgetPrivate(Context& context) {
     const bool unknown = read.status().Is(Code::kNotFound);
     const bool over = read.ok() ? IsFinal(read->job.state)
                                 : unknown && context.clock().Wall() - changed > kUnborn;
-    if (over && read.ok() && WasOnBoxes(read->job)) {
-      const auto ssh = context.ssh_provider();
-      if (ssh.ok()) (*ssh)->Forget((*ledger)->id(), job);
-    }
+    if (over && read.ok()) ForgetThere(context, **ledger, read->job);
     if (over) (void)RemoveLocalPrivate(state, (*ledger)->id(), job);
   }
 }

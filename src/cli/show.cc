@@ -3,9 +3,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/counted.h"
 #include "cli/full_store.h"
 #include "cli/removals.h"
-#include "cli/slurm_hours.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "cli/unsaved_here.h"
@@ -59,8 +59,7 @@ Status Run(Context& context, const ShowOptions& options) {
                          said.ok() ? *said : Labels()};
   const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
   const Kept kept = ReadKept(ledger->store(), pass.job.id);
-  Status slurm_trouble;
-  const auto slurm = ReadSlurmAccount(context, pass.job, known, &slurm_trouble);
+  const std::vector<CountedThere> counted = ReadCounted(context, pass.job, known);
   const auto unsaved = UnsavedHere(context.places().state, pass.job.id);
   std::optional<WallTime> goes;
   if (IsFinal(pass.job.state)) {
@@ -74,8 +73,11 @@ Status Run(Context& context, const ShowOptions& options) {
     out["usage"] = UsageJson(input.usage);
     if (totals.ok()) out["metrics"] = TotalsJson(*totals);
     if (totals.ok()) out["metrics_found_in"] = totals->found_in;
-    if (slurm) out["slurm_accounting"] = SlurmAccountJson(*slurm);
-    if (!slurm_trouble.ok()) out["slurm_accounting"]["trouble"] = slurm_trouble.ToString();
+    for (const CountedThere& there : counted) {
+      auto& told = out[there.provider->name + std::string("_accounting")];
+      if (there.trouble.ok()) told = CountedJson(there.counted);
+      if (!there.trouble.ok()) told["trouble"] = there.trouble.ToString();
+    }
     if (totals.ok()) out["metrics_warnings"] = totals->warnings;
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
@@ -86,9 +88,12 @@ Status Run(Context& context, const ShowOptions& options) {
     for (const std::string& line : Queued(pass.job, pass.machines)) {
       waiting += "  waiting     " + line + "\n";
     }
+    std::string accounting;
+    for (const CountedThere& there : counted) {
+      if (there.trouble.ok()) accounting += "  accounting  " + CountedText(there) + "\n";
+    }
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
-                  (slurm ? "  accounting  " + SlurmAccountText(*slurm) + "\n" : "") +
-                  "  kept        " + KeptText(kept, pass.job.id) + "\n" +
+                  accounting + "  kept        " + KeptText(kept, pass.job.id) + "\n" +
                   UnsavedText(pass.job, unsaved) +
                   (goes ? "  goes        " + GoesText(*goes, pass.store_now) +
                               "; 'stoker retry' or 'stoker run --from' keeps it\n"
@@ -97,7 +102,9 @@ Status Run(Context& context, const ShowOptions& options) {
   if (!said.ok()) context.Say("names, tags and notes: " + said.status().ToString());
   if (!totals.ok()) context.Say("metrics: " + totals.status().ToString());
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
-  if (!slurm_trouble.ok()) context.Say(slurm_trouble.ToString());
+  for (const CountedThere& there : counted) {
+    if (!there.trouble.ok()) context.Say(there.trouble.ToString());
+  }
   if (!IsFinal(pass.job.state)) FullStoreTeller().Tell(context, ledger->store());
   if (pass.trouble) context.Say(pass.trouble->ToString());
   return Status::Ok();

@@ -9,31 +9,20 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "aws/account/account.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/local_shell.h"
-#include "cli/ssh_words.h"
 #include "cli/verb.h"
 #include "job/job.h"
-#include "net/http_client.h"
-#include "provider/ec2/ec2_door.h"
-#include "provider/ec2/ec2_provider.h"
-#include "provider/gce/gce_provider.h"
+#include "provider/cloud/ssh_words.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_provider.h"
-#include "provider/ssh/ssh_provider.h"
-#include "sys/command.h"
 #include "sys/file.h"
 
 extern char** environ;
 
 namespace stoker::cli {
 namespace {
-
-constexpr int64_t kKeygenMs = 30'000;
-// A rule whose session nobody ended properly: `gc` removes it then.
-constexpr Duration kOpenFor = Duration::Hours(12);
 
 struct SshOptions {
   std::string job = "-";
@@ -127,152 +116,6 @@ Result<int> RunHere(const std::vector<std::string>& words, char** env = environ)
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Made for this call alone; "DIR/key" and "DIR/key.pub".
-Status MakeKey(const std::string& dir) {
-  sys::Command make;
-  make.argv = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "stoker", "-f", dir + "/key"};
-  for (char** at = environ; *at != nullptr; ++at) make.env.emplace_back(*at);
-  const auto made = sys::RunCommands({make}, kKeygenMs);
-  STOKER_TRY(made[0].status());
-  if (made[0]->exit_code == 0) return Status::Ok();
-  return Status(Code::kInternal, "ssh-keygen: " + Printable(made[0]->err));
-}
-
-// As Amazon sees it.
-Result<std::string> OwnAddress() {
-  STOKER_ASSIGN(const HttpUrl url, ParseHttpUrl("https://checkip.amazonaws.com"));
-  STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
-  HttpPool pool(account.http);
-  HttpRequest request;
-  request.method = "GET";
-  request.target = "/";
-  request.headers = {{"Host", HostHeader(url)}};
-  const auto answer = pool.Call(url, request);
-  const Status unknown(Code::kUnavailable,
-                       "your address is not known: checkip.amazonaws.com does "
-                       "not say it",
-                       "Say it: --from ADDRESS");
-  if (!answer.ok() || answer->status != 200) return unknown;
-  const std::string address = answer->body.substr(0, answer->body.find('\n'));
-  return AloneAsRange(address).ok() ? Result<std::string>(address) : unknown;
-}
-
-class Ec2Session {
- public:
-  Ec2Session(Context& context, const Node& node, const SshOptions& options)
-      : context_(context), node_(node), options_(options) {}
-
-  Status Run() {
-    STOKER_TRY(Look());
-    STOKER_ASSIGN(const sys::TempDir dir, sys::TempDir::Make("stoker-ssh"));
-    STOKER_ASSIGN(SshCall call, Prepare(dir.path()));
-    STOKER_TRY(Open());
-    auto code = Result<int>(255);
-    Status key;
-    if (options_.identity.empty()) key = SendKey(dir.path());
-    if (key.ok()) code = RunHere(SshTo(call));
-    const Status closed = rule_.empty() ? Status::Ok() : CloseEc2Door(*api_, door_, rule_);
-    if (!closed.ok()) {
-      context_.Say("port 22 stays open to " + range_ + " until 'stoker gc' removes " + rule_ +
-                   ", which is then past its time: " + closed.ToString());
-    }
-    STOKER_TRY(key);
-    STOKER_TRY(code.status());
-    context_.exit_code = *code;
-    return Status::Ok();
-  }
-
- private:
-  Status Look() {
-    STOKER_ASSIGN(Ledger * ledger, context_.ledger());
-    ledger_id_ = ledger->id();
-    STOKER_ASSIGN(api_, context_.aws());
-    STOKER_ASSIGN(door_, FindEc2Door(*api_, node_.request.ask.place.region,
-                                     node_.launch.instance_id, ledger_id_));
-    if (door_.state != "running" || door_.address.empty()) {
-      return Status(Code::kUnavailable,
-                    door_.id + " is " + door_.state + ", and cannot be reached");
-    }
-    if (!door_.is_public) {
-      context_.Say(door_.id + " has no address of the internet: " + door_.address +
-                   " is reached only from inside its VPC");
-    }
-    return Status::Ok();
-  }
-
-  Result<SshCall> Prepare(const std::string& dir) {
-    if (node_.host_keys.empty()) {
-      return Status(Code::kUnavailable,
-                    "node " + std::to_string(node_.rank) +
-                        " has not told the host keys of its sshd: it has none, or still starts");
-    }
-    if (!IsUserName(node_.user)) {
-      return Status(Code::kInvalid, "it is not known which user the image has",
-                    "Say it: --user NAME");
-    }
-    SshCall call;
-    call.address = door_.address;
-    call.user = node_.user;
-    call.alias = door_.id;
-    call.identity = options_.identity.empty() ? dir + "/key" : options_.identity;
-    call.known_hosts = dir + "/known_hosts";
-    call.command = context_.command;
-    STOKER_ASSIGN(const std::string known, KnownHosts(call.alias, node_.host_keys));
-    STOKER_TRY(sys::WriteFileAtomic(call.known_hosts, known, 0600));
-    if (options_.identity.empty()) STOKER_TRY(MakeKey(dir));
-    return call;
-  }
-
-  Status Open() {
-    if (door_.group.empty()) {
-      context_.Say("its security groups are your own: they must let you reach port 22");
-      return Status::Ok();
-    }
-    std::string from = options_.from;
-    if (from.empty()) {
-      STOKER_ASSIGN(from, OwnAddress());
-    }
-    STOKER_ASSIGN(range_, AloneAsRange(from));
-    const WallTime until = node_.launch.kept_until.value_or(api_->Now() + kOpenFor);
-    STOKER_ASSIGN(rule_, OpenEc2Door(*api_, door_, ledger_id_, node_.job.id, range_, until));
-    return Status::Ok();
-  }
-
-  Status SendKey(const std::string& dir) {
-    STOKER_ASSIGN(const std::string key, sys::ReadFile(dir + "/key.pub", 4096));
-    return SendEc2Key(*api_, door_, node_.user, key.substr(0, key.find('\n')));
-  }
-
-  Context& context_;
-  const Node& node_;
-  const SshOptions& options_;
-  std::string ledger_id_;
-  std::shared_ptr<ec2::AwsApi> api_;
-  Ec2Door door_;
-  std::string range_;
-  std::string rule_;  // "" = there is none of ours
-};
-
-// Google's own program knows how: a key in the project's or the machine's metadata, and a tunnel.
-Status ByGcloud(Context& context, const Node& node, const std::string& user) {
-  const Place& place = node.request.ask.place;
-  const std::string who = user.empty() ? "" : user + "@";
-  std::vector<std::string> words = {
-      "gcloud",      "compute", "ssh",      who + node.launch.instance_id, "--project",
-      place.account, "--zone",  place.zone, "--tunnel-through-iap"};
-  if (!context.command.empty()) words.push_back("--command=" + CommandLine(context.command));
-  STOKER_ASSIGN(context.exit_code, RunHere(words));
-  return Status::Ok();
-}
-
-Status ToBox(Context& context, const Node& node) {
-  const std::string box = node.launch.instance_id.substr(0, node.launch.instance_id.rfind('/'));
-  std::vector<std::string> words = {"ssh", "--", box};
-  if (!context.command.empty()) words.push_back(CommandLine(context.command));
-  STOKER_ASSIGN(context.exit_code, RunHere(words));
-  return Status::Ok();
-}
-
 // On this machine there is nothing to connect to: a shell beside the program.
 Status BesideProgram(Context& context, const Node& node) {
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
@@ -302,7 +145,7 @@ Status BesideProgram(Context& context, const Node& node) {
   if (::chdir(dir.c_str()) != 0) return ErrnoStatus("going to " + dir, errno);
   const char* shell = std::getenv("SHELL");
   std::vector<std::string> words = {shell != nullptr && shell[0] == '/' ? shell : "/bin/sh"};
-  if (!context.command.empty()) words = {"/bin/sh", "-c", CommandLine(context.command)};
+  if (!context.command.empty()) words = {"/bin/sh", "-c", cloud::CommandLine(context.command)};
   std::vector<char*> pointers;
   for (std::string& one : *env) pointers.push_back(one.data());
   pointers.push_back(nullptr);
@@ -310,24 +153,42 @@ Status BesideProgram(Context& context, const Node& node) {
   return Status::Ok();
 }
 
+Status There(Context& context, const Node& node, const SshOptions& options) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  ShellAsk ask;
+  ask.ledger = {ledger->id(), &ledger->store()};
+  ask.job = node.job.id;
+  ask.place = node.request.ask.place;
+  ask.instance_id = node.launch.instance_id;
+  ask.node = "node " + std::to_string(node.rank);
+  ask.host_keys = node.host_keys;
+  ask.user = node.user;
+  ask.user_given = !options.user.empty();
+  ask.identity = options.identity;
+  ask.from = options.from;
+  ask.command = cloud::CommandLine(context.command);
+  ask.until = node.launch.kept_until;
+  STOKER_ASSIGN(Broker * broker, context.broker(ask.place.provider));
+  STOKER_ASSIGN(const Shell shell, broker->Enter(ask));
+  const auto code = RunHere(shell.words);
+  if (shell.close) shell.close();
+  STOKER_TRY(code.status());
+  context.exit_code = *code;
+  return Status::Ok();
+}
+
 Status Run(Context& context, const SshOptions& options) {
   STOKER_ASSIGN(const Node node, FindNode(context, options));
   const std::string& provider = node.request.ask.place.provider;
   if (provider == kLocalProvider) return BesideProgram(context, node);
-  if (!options.user.empty() && !IsUserName(options.user)) {
+  if (!options.user.empty() && !cloud::IsUserName(options.user)) {
     return Status(Code::kUsage, "--user: not a name of a user: " + Printable(options.user));
   }
   if (node.launch.instance_id.empty() || node.launch.instance_id[0] == '-') {
     return Status(Code::kUnavailable,
                   "node " + std::to_string(node.rank) + " has no machine that is known yet");
   }
-  if (provider == kEc2Provider) return Ec2Session(context, node, options).Run();
-  if (provider == kGceProvider) return ByGcloud(context, node, options.user);
-  if (provider == kSshProvider) return ToBox(context, node);
-  return Status(Code::kInvalid, "nodes of Slurm are not lent by ssh",
-                "Slurm lets you in beside a job of yours: srun --overlap --pty --jobid=ID bash; "
-                "'stoker show " +
-                    node.job.id + "' names its ID");
+  return There(context, node, options);
 }
 
 }  // namespace

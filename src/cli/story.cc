@@ -10,7 +10,6 @@
 #include "cli/named_here.h"
 #include "cli/table.h"
 #include "policy/placement.h"
-#include "provider/ec2/ec2_prices.h"
 #include "spec/print.h"
 #include "spec/text/arguments.h"
 #include "view/cut_off.h"
@@ -75,8 +74,6 @@ std::string MemoryText(const NodeReport& report, bool over) {
 constexpr char kCutOff[] =
     "it was gone before its last word; what it had not saved by then, its last lines too, is lost";
 
-bool IsOfCloud(const Place& place) { return place.provider == "ec2" || place.provider == "gce"; }
-
 std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) {
   const Job& job = input.job;
   const int number = attempt.launches[static_cast<size_t>(rank)];
@@ -86,9 +83,10 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   const Request& request = launch != nullptr ? RequestOf(job, *launch) : kUnknown;
   if (launch != nullptr) text += " (" + Spelled(PlaceText(request.ask)) + ")";
   // What a cloud's own tools call it.
-  if (launch != nullptr && IsOfCloud(request.ask.place) && !launch->instance_id.empty()) {
+  const BrokerTraits* const there = TraitsOf(request.ask.place.provider);
+  if (launch != nullptr && there != nullptr && there->rents && !launch->instance_id.empty()) {
     text += ", " + Spelled(launch->instance_id);
-    if (request.ask.place.provider == "ec2") text += ", " + Ec2PriceText(PriceOf(job, *launch));
+    if (there->tells_prices) text += ", " + PriceText(PriceOf(job, *launch));
   }
   if (!request.reason.empty()) text += ", " + Spelled(request.reason);
   std::string used;

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "cli/allocation.h"
 #include "cli/clone.h"
-#include "cli/cloud_offers.h"
 #include "cli/confirm.h"
 #include "cli/interrupts.h"
 #include "cli/late_cancel.h"
@@ -26,8 +25,6 @@
 #include "cli/private_env.h"
 #include "cli/removals.h"
 #include "cli/reserve.h"
-#include "cli/slurm_offers.h"
-#include "cli/ssh_offers.h"
 #include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -353,7 +350,7 @@ Status BringCode(Context& context, const SubmitRequest& request, Job* job, Made*
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger_or_new());
   // Of a shell on this machine; a box and a cloud's machine have variables of their own.
-  const bool shell = request.shell_env && !IsOnBoxes(request.spec) && !IsInCloud(request.spec);
+  const bool shell = request.shell_env && !AnyChoiceHas(request.spec, &BrokerTraits::elsewhere);
   const bool cloned = RepositoryOf(request.spec.workdir).has_value();
   if (request.shell_env) STOKER_TRY(CheckWholeShell(request.spec));
   Made made{request.spec, {}, ""};
@@ -381,7 +378,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.from = request.from;
   job.promised = request.promised;
   job.movable = true;
-  if (IsInCloud(request.spec)) {
+  if (AnyChoiceHas(request.spec, &BrokerTraits::rents)) {
     STOKER_TRY(CompleteOffers(context, job.binary_digest, &job.offers));
   }
   // Once more, and last of all: what is doomed anew from now on stays for an hour.
@@ -390,7 +387,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();
     // First, so that whoever launches the job finds it. On Slurm it also tells whose job it is.
-    if (own != LocalPrivate() || IsOnSlurm(request.spec)) {
+    if (own != LocalPrivate() || AnyChoiceHas(request.spec, &BrokerTraits::reads_owner)) {
       STOKER_TRY(WriteLocalPrivate(context.places().state, ledger->id(), job.id, own));
     }
     auto created = CreateJob(*ledger, job, spec_text);

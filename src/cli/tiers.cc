@@ -4,7 +4,7 @@
 #include <set>
 
 #include "cli/allocation.h"
-#include "cli/ssh_offers.h"
+#include "cli/offers.h"
 #include "cli/timer.h"
 #include "spec/text/infra.h"
 #include "sys/file.h"
@@ -43,7 +43,7 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   if (IsFinal(job.state)) return {};
   std::vector<std::string> tiers = {
       "every stoker command that looks at it, and a 'stoker run' that stays with it"};
-  if (spec != nullptr && IsOnBoxes(*spec)) {
+  if (spec != nullptr && AnyChoiceHas(*spec, &BrokerTraits::nodes_stay_alone)) {
     tiers.push_back(
         "its nodes, as far as their own boxes go: after a crash the program starts again where it "
         "ran. No box asks another one for a machine");
@@ -77,7 +77,7 @@ RecoveryInShort TellRecoveryInShort(const Context& context, const JobSpec& spec)
     told.unusual =
         "every stoker command: a machine that is stopped waits for one, and its disk is billed "
         "(once its lease of a day is over, 'stoker gc' or the controller deletes it)";
-  } else if (IsOnBoxes(spec)) {
+  } else if (AnyChoiceHas(spec, &BrokerTraits::nodes_stay_alone)) {
     told.unusual =
         "every stoker command, and its nodes on boxes that are up (a box that is down is "
         "replaced by a command or a timer here)";

@@ -10,8 +10,10 @@
 #include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_host.h"
 #include "provider/ec2/ec2_metadata.h"
+#include "provider/ec2/ec2_provider.h"
 #include "provider/gce/gce_host.h"
 #include "provider/gce/gce_metadata.h"
+#include "provider/gce/gce_provider.h"
 
 namespace stoker::node {
 namespace {

@@ -79,7 +79,7 @@ bool IsToken(std::string_view text, size_t at, const TokenForm& form) {
 }
 
 // An access key id is no secret by itself: only with a secret key (40 characters) close by.
-bool IsAwsKey(std::string_view text, size_t at) {
+bool IsAccessKey(std::string_view text, size_t at) {
   if (text.substr(at, 4) != "AKIA" && text.substr(at, 4) != "ASIA") return false;
   const std::string_view id = Run(text, at, IsUpperOrDigit);
   if (id.size() != 20 || EndsWith(id, "EXAMPLE")) return false;
@@ -128,7 +128,7 @@ std::string_view CredentialAt(std::string_view text, size_t at) {
                                                     : "a private key";
   }
   if (at > 0 && IsWordOrDash(text[at - 1])) return "";
-  if (text[at] == 'A') return IsAwsKey(text, at) ? "an AWS access key with its secret" : "";
+  if (text[at] == 'A') return IsAccessKey(text, at) ? "an AWS access key with its secret" : "";
   for (const TokenForm& form : kForms) {
     if (IsToken(text, at, form)) return form.what;
   }

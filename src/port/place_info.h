@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "base/time.h"
 
 namespace stoker {
@@ -32,14 +31,6 @@ struct PlaceInfo {
   std::optional<int64_t> waiting;  // in its queue
   std::optional<Duration> limit;   // a job there runs at most so long
   std::optional<int64_t> price;    // in millionths an hour and machine
-};
-
-// A provider that can tell. Thread-safe. Errors are those of Provider; one part that does not
-// answer is not one: it is told in its `trouble`.
-class PlaceTeller {
- public:
-  virtual ~PlaceTeller() = default;
-  virtual Result<std::vector<PlaceInfo>> Places() = 0;
 };
 
 }  // namespace stoker

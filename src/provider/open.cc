@@ -1,24 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/open.h"
 
-#include <atomic>
-#include <optional>
-#include <utility>
+#include <iterator>
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "ledger/places.h"
 #include "provider/allocation_gate.h"
 #include "provider/ec2/api/aws_api.h"
-#include "provider/slurm/slurm_provider.h"
+#include "provider/ec2/ec2_broker.h"
+#include "provider/gce/gce_broker.h"
+#include "provider/gce/gce_provider.h"
+#include "provider/local/local_broker.h"
+#include "provider/slurm/slurm_broker.h"
+#include "provider/ssh/ssh_broker.h"
 #include "sys/folder_cache.h"
 
 namespace stoker {
+namespace {
+
+struct Line {
+  const BrokerTraits& traits;
+  std::unique_ptr<Broker> (*make)(Providers& all);
+};
+
+// The registry: each provider has a line here.
+constexpr Line kLines[] = {
+    {kLocalBroker,
+     [](Providers& p) { return MakeLocalBroker(p.options(), [&p] { return p.Local(); }); }},
+    {kSlurmBroker, [](Providers& p) { return MakeSlurmBroker(p.options(), p.clock()); }},
+    {kSshBroker, [](Providers& p) { return MakeSshBroker(p.options(), p.clock()); }},
+    {kEc2Broker,
+     [](Providers& p) { return MakeEc2Broker(p.options(), p.clock(), [&p] { return p.Aws(); }); }},
+    {kGceBroker,
+     [](Providers& p) {
+       return MakeGceBroker(p.options(), p.clock(), [&p] { return p.Compute(); });
+     }},
+};
+
+std::string Names() {
+  std::vector<std::string> names;
+  for (const Line& line : kLines) {
+    names.push_back(line.traits.name + std::string(" (") + line.traits.title + ")");
+  }
+  return Join(names, ", ");
+}
+
+}  // namespace
+
+const BrokerTraits* TraitsOf(std::string_view provider) {
+  for (const Line& line : kLines) {
+    if (line.traits.name == provider) return &line.traits;
+  }
+  return nullptr;
+}
 
 Providers::Providers(ProviderOptions options, Clock& clock)
-    : options_(std::move(options)), clock_(clock) {}
+    : options_(std::move(options)), clock_(clock), brokers_(std::size(kLines)) {}
 
 Providers::~Providers() = default;
+
+std::vector<Broker*> Providers::All() {
+  std::vector<Broker*> all;
+  for (size_t i = 0; i < std::size(kLines); ++i) {
+    if (!brokers_[i]) brokers_[i] = kLines[i].make(*this);
+    all.push_back(brokers_[i].get());
+  }
+  return all;
+}
+
+Result<Broker*> Providers::At(std::string_view name) {
+  for (Broker* broker : All()) {
+    if (broker->traits().name == name) return broker;
+  }
+  return Status(Code::kInvalid,
+                "'" + Spelled(std::string(name)) + "' is no provider that this stoker has",
+                "It has: " + Names());
+}
+
+Result<Provider*> Providers::Get(const std::string& name) {
+  STOKER_ASSIGN(Broker * broker, At(name));
+  return broker->Machines();
+}
 
 Result<LocalProvider*> Providers::Local() {
   if (!local_) {
@@ -29,67 +91,6 @@ Result<LocalProvider*> Providers::Local() {
   }
   return local_.get();
 }
-
-Result<SshProvider*> Providers::Ssh() {
-  if (!options_.store) return Status(Code::kInvalid, "boxes are not asked from here");
-  if (!ssh_) {
-    ssh_ = MakeSshProvider({options_.pools, options_.state_dir, "", options_.store}, clock_);
-  }
-  return ssh_.get();
-}
-
-namespace {
-
-using Opener = std::function<Result<ObjectStore*>()>;
-
-// The store's clock, as far as it is from this machine's: told with each list of places, which
-// whoever looks after machines asks for at each look.
-class StoreClock {
- public:
-  explicit StoreClock(Clock& clock) : clock_(clock) {}
-  void IsNow(WallTime now) {
-    ahead_ms_ = (now - clock_.Wall()).ms;
-    known_ = true;
-  }
-  std::optional<WallTime> Now() const {
-    if (!known_) return std::nullopt;
-    return clock_.Wall() + Duration::Ms(ahead_ms_);
-  }
-
- private:
-  Clock& clock_;
-  std::atomic<int64_t> ahead_ms_ = 0;
-  std::atomic<bool> known_ = false;
-};
-
-// What the ledger in `store` keeps for a cloud.
-std::function<Result<std::vector<std::string>>()> Noted(
-    const Opener& store, const char* provider, const std::shared_ptr<StoreClock>& clock = nullptr) {
-  return [store, provider, clock]() -> Result<std::vector<std::string>> {
-    STOKER_ASSIGN(ObjectStore * opened, store());
-    WallTime now;
-    auto places = NotedPlaces(*opened, provider, &now);
-    if (places.ok() && clock) clock->IsNow(now);
-    return places;
-  };
-}
-
-std::function<Status(const std::string&)> Noting(const Opener& store, const char* provider) {
-  return [store, provider](const std::string& place) -> Status {
-    STOKER_ASSIGN(ObjectStore * opened, store());
-    return NotePlace(*opened, provider, place);
-  };
-}
-
-std::function<Status(const std::string&, const std::string&, Duration)> Drills(
-    const Opener& store) {
-  return [store](const std::string& job, const std::string& id, Duration lead) -> Status {
-    STOKER_ASSIGN(ObjectStore * opened, store());
-    return AskDrill(*opened, job, id, lead);
-  };
-}
-
-}  // namespace
 
 Result<std::shared_ptr<ec2::AwsApi>> Providers::Aws() {
   if (!aws_) {
@@ -105,55 +106,6 @@ Result<std::shared_ptr<gce::ComputeApi>> Providers::Compute() {
     STOKER_ASSIGN(compute_, MakeComputeApi());
   }
   return compute_;
-}
-
-// Each provider has a line here.
-Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
-  if (name == kSlurmProvider) {
-    SlurmOptions slurm;
-    slurm.state_dir = options_.state_dir;
-    slurm.login = options_.slurm_login;
-    return MakeSlurmProvider(slurm, clock_);
-  }
-  if (name == kEc2Provider && options_.store) {
-    STOKER_ASSIGN(auto api, Aws());
-    const Opener& store = options_.store;
-    const auto clock = std::make_shared<StoreClock>(clock_);
-    Ec2Notes notes{Noted(store, kEc2Provider, clock), Noting(store, kEc2Provider), Drills(store),
-                   [clock] { return clock->Now(); }};
-    return MakeEc2Provider(std::move(api), std::move(notes));
-  }
-  if (name == kGceProvider && options_.store) {
-    STOKER_ASSIGN(auto api, Compute());
-    const Opener& store = options_.store;
-    const auto clock = std::make_shared<StoreClock>(clock_);
-    GceNotes notes{Noted(store, kGceProvider, clock), Noting(store, kGceProvider), Drills(store),
-                   [clock] { return clock->Now(); }};
-    return MakeGceProvider(std::move(api), std::move(notes));
-  }
-  return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
-                "It has: local (this machine), ssh (boxes of a pool), slurm (a cluster), ec2 "
-                "(Amazon), gce (Google)");
-}
-
-Result<Provider*> Providers::Get(const std::string& name) {
-  if (name == kLocalProvider) {
-    STOKER_ASSIGN(LocalProvider * local, Local());
-    return static_cast<Provider*>(local);
-  }
-  if (name == kSshProvider) {
-    STOKER_ASSIGN(SshProvider * ssh, Ssh());
-    return static_cast<Provider*>(ssh);
-  }
-  auto& known = others_[name];
-  if (known) return known.get();
-  auto made = Make(name);
-  if (!made.ok()) {
-    others_.erase(name);
-    return made.status();
-  }
-  known = std::move(*made);
-  return known.get();
 }
 
 }  // namespace stoker

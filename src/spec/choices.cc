@@ -142,14 +142,6 @@ std::vector<JobSpec> ChoicesOf(const JobSpec& spec) {
   return out;
 }
 
-bool AnyChoiceIs(const JobSpec& spec, std::string_view provider) {
-  const auto is = [&](const ResourcesSpec& one) {
-    return ParseInfra(one.infra).provider == provider;
-  };
-  if (spec.choices.empty()) return is(spec.resources);
-  return std::any_of(spec.choices.begin(), spec.choices.end(), is);
-}
-
 void NarrowChoices(const std::string& infra, JobSpec* spec) {
   std::vector<ResourcesSpec> there;
   for (ResourcesSpec one : spec->choices) {

@@ -19,9 +19,6 @@ inline constexpr size_t kMostChoices = 16;
 // choices it is the job itself.
 std::vector<JobSpec> ChoicesOf(const JobSpec& spec);
 
-// Machines of `provider`, as spec/text/infra.h calls it, are among those that will do.
-bool AnyChoiceIs(const JobSpec& spec, std::string_view provider);
-
 // For one place: the choices that lie in `infra`, or in which it lies, stay, and are at it. Where
 // there are none, what was written beside them counts there. `infra` is as CheckInfra gives it.
 void NarrowChoices(const std::string& infra, JobSpec* spec);

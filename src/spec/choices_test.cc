@@ -55,8 +55,6 @@ TEST(Choices, AreWholeAndTakeWhatStandsBesideThem) {
     EXPECT_EQ(one.priority, 3);
     EXPECT_EQ(one.labels.at("team"), "vision");
   }
-  EXPECT_TRUE(AnyChoiceIs(parsed.spec, "gce"));
-  EXPECT_FALSE(AnyChoiceIs(parsed.spec, "slurm"));
 }
 
 TEST(Choices, AreStoredAsTheyAre) {

@@ -5,14 +5,9 @@
 #include <string>
 
 #include "base/status.h"
+#include "port/rights.h"
 
 namespace stoker {
-
-struct Rights {
-  std::string submitter;  // for people and what they run: an IAM policy, or the role's permissions
-  std::string node;       // for machines that run jobs
-  std::string how;        // commands and remarks for people
-};
 
 // Of "s3://bucket/prefix" or "gs://bucket/prefix". `region` says in which part of Amazon's cloud an
 // S3 bucket is; "" = in the usual one. Pure. kInvalid: a folder, whose rights are those of its

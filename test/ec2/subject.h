@@ -17,10 +17,10 @@ using lab_test::Order;
 
 inline std::shared_ptr<ec2::AwsApi> Api() { return std::move(*MakeAwsApi()); }
 
-inline Ec2Notes Notes() {
-  Ec2Notes notes;
-  notes.regions = [] { return Result<std::vector<std::string>>({"us-east-1"}); };
-  notes.note_region = [](const std::string&) { return Status::Ok(); };
+inline cloud::Notes Notes() {
+  cloud::Notes notes;
+  notes.places = [] { return Result<std::vector<std::string>>({"us-east-1"}); };
+  notes.note_place = [](const std::string&) { return Status::Ok(); };
   notes.drill = [](const std::string&, const std::string& id, Duration lead) {
     return Order("drill?id=" + id + "&ms=" + std::to_string(lead.ms)) == "ok"
                ? Status::Ok()

@@ -62,10 +62,10 @@ FUZZ_TARGET(slurm_queue) {
   const auto used = ParseSacct(text);
   FUZZ_EXPECT(used.ok() || used.status().Is(Code::kCorrupt), used.status().ToString());
   if (used.ok()) {
-    for (const SlurmUsed& one : *used) {
+    for (const CountedRun& one : *used) {
       FUZZ_EXPECT(one.job > 0 && one.elapsed.ms >= 0 && one.gpus.value_or(0) >= 0, one.name);
     }
-    const SlurmHours hours = SumSlurmHours(*used, true);
+    const CountedHours hours = SumHours(*used, true);
     FUZZ_EXPECT(hours.runs <= used->size() && hours.cpus >= 0 && hours.nodes >= 0, text);
   }
   const auto request = ParseSlurmRequest(text);

@@ -112,7 +112,7 @@ size_t Living(Provider& gce, const std::string& token) {
 // Google's clock, or this machine's, may be minutes from the one that the record goes by.
 TEST(GceApi, TheTimeToSendIsByTheStoresClock) {
   const WallTime now = RealClock().Wall();
-  GceNotes notes = gce_test::Notes();
+  cloud::Notes notes = gce_test::Notes();
   notes.store_now = [&] { return now + Duration::Seconds(51); };
   const auto late = MakeGceProvider(gce_test::Api(), notes, kTold);
   const LaunchAnswer over = late->Launch(gce_test::RequestOf("late-by-the-store", now));
@@ -304,13 +304,13 @@ LaunchRequest Near(GceSubject& subject, const std::string& name) {
 }
 
 // The one policy of the ledger; without a name if there is none.
-GceHolding PolicyHeld() {
+Holding PolicyHeld() {
   const std::vector<std::string> places = {GcePlace(gce_test::kProject, gce_test::kZone)};
-  GceHolding out;
+  Holding out;
   const auto held = ListGceHoldings(*gce_test::Api(), places, "ledger");
-  for (const GceHolding& one : held->machines) {
-    if (!one.policy) continue;
-    EXPECT_EQ(out.seen.id, "") << "one is for all";
+  for (const Holding& one : held->all) {
+    if (one.kind != HoldingKind::kPlacement) continue;
+    EXPECT_EQ(out.id, "") << "one is for all";
     out = one;
   }
   return out;
@@ -329,8 +329,8 @@ TEST(GceApi, APlacementPolicyIsOfTheWholeJobAndOutlivesItsMachines) {
   ASSERT_TRUE(answer.ok()) << answer.status().ToString();
   ASSERT_TRUE(
       subject.Until([&] { return Living(gce, "near-one") == 1 && Living(gce, "near-two") == 2; }));
-  const GceHolding policy = PolicyHeld();
-  EXPECT_EQ(policy.seen.job, "job");
+  const Holding policy = PolicyHeld();
+  EXPECT_EQ(policy.job, "job");
   EXPECT_TRUE(policy.in_use);
   const Status used = EndGcePolicy(*gce_test::Api(), policy);
   EXPECT_TRUE(used.Is(Code::kBusy)) << used.ToString();
@@ -343,11 +343,11 @@ TEST(GceApi, APlacementPolicyIsOfTheWholeJobAndOutlivesItsMachines) {
   ASSERT_TRUE(gce.Terminate(one->front()).ok());
   EXPECT_FALSE(PolicyHeld().in_use);
   EXPECT_TRUE(EndGcePolicy(*gce_test::Api(), policy).ok());
-  EXPECT_TRUE(PolicyHeld().seen.id.empty());
+  EXPECT_TRUE(PolicyHeld().id.empty());
   EXPECT_TRUE(EndGcePolicy(*gce_test::Api(), policy).ok()) << "there is none any more";
   // Asked for again, it is made again.
   ASSERT_TRUE(gce.Launch(Near(subject, "near-again")).ok());
-  EXPECT_EQ(PolicyHeld().seen.id, policy.seen.id);
+  EXPECT_EQ(PolicyHeld().id, policy.id);
 }
 
 // All VMs of a gang were lost; those in their place are asked for, and no list has them yet. Who
@@ -502,11 +502,11 @@ TEST(GceApi, HoldingsAreThoseOfTheLedgerAndSayWhatHasExpired) {
     std::vector<std::string> ids;
     const auto held = ListGceHoldings(*api, places, "ledger");
     EXPECT_TRUE(held.ok()) << held.status().ToString();
-    EXPECT_EQ(held->machines.size(), 2U);
-    for (const GceHolding& one : held->machines) {
-      EXPECT_TRUE(one.own);
-      EXPECT_EQ(one.zone, gce_test::kZone);
-      if (IsExpired(one, held->now)) ids.push_back(one.seen.id);
+    EXPECT_EQ(held->all.size(), 2U);
+    for (const Holding& one : held->all) {
+      EXPECT_NE(one.token, "");
+      EXPECT_EQ(one.place.zone, gce_test::kZone);
+      if (IsExpired(one, held->now)) ids.push_back(one.id);
     }
     return ids;
   };

@@ -20,8 +20,8 @@ inline constexpr char kZone[] = "us-central1-a";
 
 inline std::shared_ptr<gce::ComputeApi> Api() { return std::move(*MakeComputeApi()); }
 
-inline GceNotes Notes() {
-  GceNotes notes;
+inline cloud::Notes Notes() {
+  cloud::Notes notes;
   notes.places = [] { return Result<std::vector<std::string>>({GcePlace(kProject, kZone)}); };
   notes.note_place = [](const std::string&) { return Status::Ok(); };
   notes.drill = [](const std::string&, const std::string& id, Duration lead) {

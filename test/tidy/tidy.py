@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cpp  # noqa: E402
 import markdown  # noqa: E402
 import passed  # noqa: E402
+import providers  # noqa: E402
 import rooms  # noqa: E402
 
 SPDX = 'SPDX-License-Identifier: Apache-2.0'
@@ -115,6 +116,7 @@ def check_tree(root, passed_path=None):
             found = list(check_shape(name, text))
             if name.endswith(('.h', '.cc')):
                 found += layers.check_includes(name, cpp.includes(text))
+                found += providers.check(name, text)
                 digest = before.digest(name, text.encode())
                 slow = [] if before.has(digest) else list(check_code(name, text, layers))
                 if not slow:

@@ -237,6 +237,16 @@ class TidyTest(unittest.TestCase):
             self.one('src/base/x.h', HEAD + word + '\n', 2, 'name')
         self.one('src/base/string_util.h', HEAD, 1, 'name')
 
+    def test_providers(self):
+        for text in ('if (place == kEc2Provider) return;', 'gce::Api api;', 'SlurmTie tie;'):
+            self.one('src/job/x.cc', HEAD + text + '\n', 2, 'provider')
+        self.one('src/job/x.cc', HEAD + 'bool b = name == "aws";\n', 2, 'provider')
+        for free in ('// of "ec2"', 'Next("see aws/REGION");', 'int laws, Awsome;'):
+            self.assertEqual(self.breaches({'src/job/x.cc': HEAD + free + '\n'}), [], free)
+        for room in ('src/provider/ec2/x.cc', 'src/main.cc', 'src/job/x_test.cc'):
+            found = self.breaches({room: HEAD + 'kEc2Provider;\n'})
+            self.assertNotIn('provider', [rule for _, _, rule in found], room)
+
     def test_full_folders(self):
         def row(folder, count):
             return {f'{folder}/f{i}.txt': '' for i in range(count)}

@@ -43,26 +43,34 @@ const char* StateText(InstanceState state) {
   }
 }
 
-Ec2Holding OfInstance(const std::string& region, const Instance& instance) {
-  Ec2Holding out;
-  out.kind = Ec2Kind::kInstance;
-  out.region = region;
+Holding Made(HoldingKind kind, const char* word, const std::string& region) {
+  Holding out;
+  out.kind = kind;
+  out.word = word;
+  out.place = {kEc2Provider, "", region, ""};
+  return out;
+}
+
+// EC2 tells of it for a while.
+bool IsGone(const Holding& one) { return one.state == "deleting" || one.state == "deleted"; }
+
+Holding OfInstance(const std::string& region, const Instance& instance) {
+  Holding out = Made(HoldingKind::kMachine, "instance", region);
   out.id = instance.seen.id;
   out.what = instance.type + " " + instance.market;
   out.state = StateText(instance.seen.state);
-  out.zone = instance.zone;
+  out.place.zone = instance.zone;
   out.job = instance.seen.job;
   out.token = instance.seen.token;
   out.index = instance.seen.index;
   out.group = instance.group;
-  out.gone = instance.seen.state == InstanceState::kGone;
   out.since = instance.started;
   out.expires = instance.seen.expires;
   return out;
 }
 
 Status AddInstances(AwsApi& api, const std::string& region, const std::string& ledger_id,
-                    std::vector<Ec2Holding>* out) {
+                    std::vector<Holding>* out) {
   std::vector<Instance> all;
   std::string next;
   for (int page = 0;; ++page) {
@@ -84,6 +92,7 @@ Status AddInstances(AwsApi& api, const std::string& region, const std::string& l
   std::map<std::pair<std::string, std::string>, int64_t> prices;
   if (!spot.empty()) prices = SpotPrices(api, region, {spot.begin(), spot.end()}).value_or({});
   for (const Instance& one : all) {
+    if (one.seen.state == InstanceState::kGone) continue;
     out->push_back(OfInstance(region, one));
     const bool runs =
         one.seen.state == InstanceState::kRunning || one.seen.state == InstanceState::kBooting;
@@ -96,33 +105,28 @@ Status AddInstances(AwsApi& api, const std::string& region, const std::string& l
 }
 
 Status AddVolumes(AwsApi& api, const std::string& region, const std::string& ledger_id,
-                  std::vector<Ec2Holding>* out) {
+                  std::vector<Holding>* out) {
   return EachItem(api, {"ec2", region, "DescribeVolumes", Tagged(ledger_id)}, "volumeSet",
                   [&](const pugi::xml_node& item) {
-                    Ec2Holding one;
-                    one.kind = Ec2Kind::kVolume;
-                    one.region = region;
+                    Holding one = Made(HoldingKind::kDisk, "volume", region);
                     one.id = TextIn(item, "volumeId");
                     one.what = TextIn(item, "size") + " GiB " + TextIn(item, "volumeType");
                     one.state = TextIn(item, "status");
-                    one.zone = TextIn(item, "availabilityZone");
+                    one.place.zone = TextIn(item, "availabilityZone");
                     one.in_use =
                         one.state != "available" || item.child("attachmentSet").child("item");
-                    one.gone = one.state == "deleting" || one.state == "deleted";
                     one.job = TagIn(item, kJobTag);
                     one.since = TimeIn(TextIn(item, "createTime"));
                     one.expires = TimeIn(TagIn(item, kExpiresTag));
-                    out->push_back(std::move(one));
+                    if (!IsGone(one)) out->push_back(std::move(one));
                   });
 }
 
 Status AddGroups(AwsApi& api, const std::string& region, const std::string& ledger_id,
-                 std::vector<Ec2Holding>* out) {
+                 std::vector<Holding>* out) {
   return EachItem(api, {"ec2", region, "DescribeSecurityGroups", Tagged(ledger_id)},
                   "securityGroupInfo", [&](const pugi::xml_node& item) {
-                    Ec2Holding one;
-                    one.kind = Ec2Kind::kGroup;
-                    one.region = region;
+                    Holding one = Made(HoldingKind::kGroup, "security group", region);
                     one.id = TextIn(item, "groupId");
                     one.what = TextIn(item, "groupName") + " in " + TextIn(item, "vpcId");
                     one.in_use = true;
@@ -131,12 +135,10 @@ Status AddGroups(AwsApi& api, const std::string& region, const std::string& ledg
 }
 
 Status AddRules(AwsApi& api, const std::string& region, const std::string& ledger_id,
-                std::vector<Ec2Holding>* out) {
+                std::vector<Holding>* out) {
   return EachItem(api, {"ec2", region, "DescribeSecurityGroupRules", Tagged(ledger_id)},
                   "securityGroupRuleSet", [&](const pugi::xml_node& item) {
-                    Ec2Holding one;
-                    one.kind = Ec2Kind::kRule;
-                    one.region = region;
+                    Holding one = Made(HoldingKind::kRule, "rule", region);
                     one.id = TextIn(item, "securityGroupRuleId");
                     one.group = TextIn(item, "groupId");
                     one.what = "port " + TextIn(item, "fromPort") + " from " +
@@ -147,33 +149,30 @@ Status AddRules(AwsApi& api, const std::string& region, const std::string& ledge
 }
 
 Status AddPlacements(AwsApi& api, const std::string& region, const std::string& ledger_id,
-                     std::vector<Ec2Holding>* out) {
+                     std::vector<Holding>* out) {
   std::set<std::string> used;
-  for (const Ec2Holding& one : *out) {
-    if (one.kind == Ec2Kind::kInstance && !one.gone) used.insert(one.group);
+  for (const Holding& one : *out) {
+    if (one.kind == HoldingKind::kMachine) used.insert(one.group);
   }
   return EachItem(api, {"ec2", region, "DescribePlacementGroups", Tagged(ledger_id)},
                   "placementGroupSet", [&](const pugi::xml_node& item) {
-                    Ec2Holding one;
-                    one.kind = Ec2Kind::kPlacement;
-                    one.region = region;
+                    Holding one = Made(HoldingKind::kPlacement, "placement group", region);
                     one.id = TextIn(item, "groupName");
                     one.what = TextIn(item, "strategy");
                     one.state = TextIn(item, "state");
                     one.job = TagIn(item, kJobTag);
                     one.in_use = used.contains(one.id);
-                    one.gone = one.state == "deleting" || one.state == "deleted";
-                    out->push_back(std::move(one));
+                    if (!IsGone(one)) out->push_back(std::move(one));
                   });
 }
 
 }  // namespace
 }  // namespace ec2
 
-Result<std::vector<Ec2Holding>> Ec2Holdings(ec2::AwsApi& api, const std::string& region,
-                                            const std::string& ledger_id,
-                                            std::vector<std::string>* troubles) {
-  std::vector<Ec2Holding> out;
+Result<std::vector<Holding>> Ec2Holdings(ec2::AwsApi& api, const std::string& region,
+                                         const std::string& ledger_id,
+                                         std::vector<std::string>* troubles) {
+  std::vector<Holding> out;
   STOKER_TRY(ec2::AddInstances(api, region, ledger_id, &out));
   for (const auto add : {ec2::AddVolumes, ec2::AddGroups, ec2::AddRules, ec2::AddPlacements}) {
     const Status added = add(api, region, ledger_id, &out);
@@ -186,44 +185,28 @@ Result<std::vector<std::string>> Ec2Regions(ec2::AwsApi& api, const std::string&
   return ec2::Regions(api, region);
 }
 
-bool IsExpired(const Ec2Holding& holding, WallTime now) {
-  if (holding.gone || holding.expires.ms == 0 || holding.expires >= now) return false;
-  switch (holding.kind) {
-    case Ec2Kind::kInstance:
-      return !holding.token.empty();
-    case Ec2Kind::kVolume:
-      return !holding.in_use;
-    case Ec2Kind::kRule:
-      return true;
-    case Ec2Kind::kGroup:
-    case Ec2Kind::kPlacement:
-      break;
-  }
-  return false;
-}
-
 WallTime Ec2Now(const ec2::AwsApi& api) { return api.Now(); }
 
-Status EndEc2Holding(ec2::AwsApi& api, const Ec2Holding& holding) {
-  ec2::Call call{"ec2", holding.region, ""};
+Status EndEc2Holding(ec2::AwsApi& api, const Holding& holding) {
+  ec2::Call call{"ec2", holding.place.region, ""};
   switch (holding.kind) {
-    case Ec2Kind::kInstance:
+    case HoldingKind::kMachine:
       call.action = "TerminateInstances";
       call.params = {{"InstanceId.1", holding.id}};
       break;
-    case Ec2Kind::kVolume:
+    case HoldingKind::kDisk:
       call.action = "DeleteVolume";
       call.params = {{"VolumeId", holding.id}};
       break;
-    case Ec2Kind::kRule:
+    case HoldingKind::kRule:
       call.action = "RevokeSecurityGroupIngress";
       call.params = {{"GroupId", holding.group}, {"SecurityGroupRuleId.1", holding.id}};
       break;
-    case Ec2Kind::kPlacement:
+    case HoldingKind::kPlacement:
       call.action = "DeletePlacementGroup";
       call.params = {{"GroupName", holding.id}};
       break;
-    case Ec2Kind::kGroup:
+    case HoldingKind::kGroup:
       call.action = "DeleteSecurityGroup";
       call.params = {{"GroupId", holding.id}};
       break;

@@ -185,11 +185,4 @@ std::optional<int64_t> Ec2ListPrice(std::string_view region, std::string_view ty
   return std::nullopt;
 }
 
-std::string Ec2PriceText(const std::optional<int64_t>& millionths) {
-  if (!millionths) return "of unknown price";
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4f $/h", static_cast<double>(*millionths) / 1e6);
-  return text;
-}
-
 }  // namespace stoker

@@ -16,7 +16,4 @@ std::string_view Ec2PriceDay();
 // Unset: it is not known here, which is no price of 0. Pure.
 std::optional<int64_t> Ec2ListPrice(std::string_view region, std::string_view type);
 
-// "0.3500 $/h"; "of unknown price".
-std::string Ec2PriceText(const std::optional<int64_t>& millionths);
-
 }  // namespace stoker

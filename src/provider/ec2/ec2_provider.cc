@@ -39,7 +39,7 @@ bool IsInstanceId(const std::string& id) {
 
 class Ec2 : public Provider {
  public:
-  Ec2(std::shared_ptr<AwsApi> api, Ec2Notes notes)
+  Ec2(std::shared_ptr<AwsApi> api, cloud::Notes notes)
       : api_(std::move(api)), notes_(std::move(notes)) {
     traits_.name = "ec2";
     traits_.takes_gangs = true;
@@ -213,7 +213,7 @@ class Ec2 : public Provider {
       const std::lock_guard lock(mutex_);
       if (noted_.contains(region)) return Status::Ok();
     }
-    STOKER_TRY(notes_.note_region(region).WithContext("noting the region " + region));
+    STOKER_TRY(notes_.note_place(region).WithContext("noting the region " + region));
     const std::lock_guard lock(mutex_);
     noted_.insert(region);
     return Status::Ok();
@@ -221,14 +221,14 @@ class Ec2 : public Provider {
 
   // No clock but the store's: EC2's and this machine's may be minutes from it.
   Result<WallTime> StoreNow() {
-    if (!notes_.store_now()) STOKER_TRY(notes_.regions().status());
+    if (!notes_.store_now()) STOKER_TRY(notes_.places().status());
     if (const auto now = notes_.store_now()) return *now;
     return Status(Code::kUnavailable, "the store does not say what time it is");
   }
 
   // Asked for anew each time: whoever noted one did so before anything was there.
   Result<std::vector<std::string>> Regions() {
-    STOKER_ASSIGN(const std::vector<std::string> told, notes_.regions());
+    STOKER_ASSIGN(const std::vector<std::string> told, notes_.places());
     const std::lock_guard lock(mutex_);
     std::set<std::string> all(told.begin(), told.end());
     all.insert(noted_.begin(), noted_.end());
@@ -300,7 +300,7 @@ class Ec2 : public Provider {
   }
 
   const std::shared_ptr<AwsApi> api_;
-  const Ec2Notes notes_;
+  const cloud::Notes notes_;
   ProviderTraits traits_;
   std::mutex mutex_;
   std::set<std::string> noted_;                // by this process
@@ -335,7 +335,7 @@ Result<bool> IsEndedByOwner(ec2::AwsApi& api, const std::string& region,
                      [](const ec2::Instance& instance) { return instance.owner_ends; });
 }
 
-std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, Ec2Notes notes) {
+std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, cloud::Notes notes) {
   return std::make_unique<ec2::Ec2>(std::move(api), std::move(notes));
 }
 

@@ -75,15 +75,15 @@ struct Wire {
     options.http = [this](const HttpUrl& url, const HttpRequest& request) {
       return Send(url, request);
     };
-    Ec2Notes notes;
-    notes.regions = [this] {
+    cloud::Notes notes;
+    notes.places = [this] {
       store_told = true;
       return Result<std::vector<std::string>>(regions);
     };
     notes.store_now = [this] {
       return store_told ? std::optional(now + store_ahead) : std::nullopt;
     };
-    notes.note_region = [this](const std::string& region) {
+    notes.note_place = [this](const std::string& region) {
       EXPECT_TRUE(asked.empty()) << "asked before the region was noted";
       noted.push_back(region);
       return Status::Ok();

@@ -3,36 +3,21 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "job/request.h"
+#include "provider/cloud/cloud_wish.h"
 #include "provider/ec2/ec2_provider.h"
 
 namespace stoker {
 
-struct Ec2Wish {
-  std::string region;  // "" = that of the user's other AWS tools
-  std::string zone;    // "" = any
-  std::string type;    // "" = the smallest that fits; of spot: the cheapest
-  std::string image;   // "ami-…", "ssm:/…"; "" = the usual one
-  bool spot = false;
-  std::optional<int64_t> cpus;    // in thousandths
-  std::optional<int64_t> memory;  // bytes
-  std::optional<int> gpus;
-  std::string gpu_name;
-  std::optional<int64_t> disk_gib;
-  int nodes = 1;
-  bool cluster = false;              // near each other
-  bool efa = false;                  // with Elastic Fabric Adapters
-  std::string reservation;           // "cr-…", of capacity: says type and zone
-  std::vector<std::string> subnets;  // "subnet-…"; empty = those of the default VPC
-  std::vector<std::string> groups;   // of security, by id or name; empty = the ledger's own
-  std::map<std::string, std::string> labels;
+struct Ec2Wish : cloud::Wish {
+  bool efa = false;                             // with Elastic Fabric Adapters
+  std::string reservation;                      // "cr-…", of capacity: says type and zone
+  std::vector<std::string> subnets;             // "subnet-…"; empty = those of the default VPC
+  std::vector<std::string> groups;              // of security, by id or name; empty = the ledger's
   std::string profile;                          // "" = "stoker"
   std::string store_region;                     // of the bucket
   std::string s3_endpoint;                      // "" = Amazon's

@@ -3,6 +3,7 @@
 
 #include "aws/config.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_errors.h"
 #include "provider/ec2/ec2_holdings.h"
@@ -91,6 +92,30 @@ RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& 
   return TryDry(api, region, "RunInstances", std::move(*params));
 }
 
+// The machines' own policies, beside the roles of a bucket of Google's, which are its own affair.
+Rights WithIdentity(const std::string& store) {
+  const std::string bucket = store.substr(0, store.find('/', 5));
+  Rights rights;
+  rights.submitter = rights.node = R"({"Version": "2012-10-17", "Statement": []})";
+  rights.how =
+      "These are policies of Amazon's IAM: attach the first to the users or roles that submit, and "
+      "the second to the role of the machines. The bucket is Google's: what it must allow, 'stoker "
+      "doctor --iam' prints. Google must know the machines' role, and let it in:\n"
+      "  gcloud iam roles create stokerNode --project=PROJECT --file=node.json  # of 'doctor "
+      "--iam'\n"
+      "  gcloud iam workload-identity-pools create stoker --project=PROJECT --location=global\n"
+      "  gcloud iam workload-identity-pools providers create-aws stoker-aws --project=PROJECT "
+      "--location=global --workload-identity-pool=stoker --account-id=AWS_ACCOUNT\n"
+      "  gcloud storage buckets add-iam-policy-binding " +
+      bucket +
+      " --role=projects/PROJECT/roles/stokerNode --member=principalSet://iam.googleapis.com/"
+      "projects/NUMBER/locations/global/workloadIdentityPools/stoker/attribute.aws_role/"
+      "arn:aws:sts::AWS_ACCOUNT:assumed-role/ROLE\n"
+      "  stoker config set aws.google_identity projects/NUMBER/locations/global/"
+      "workloadIdentityPools/stoker/providers/stoker-aws\n";
+  return rights;
+}
+
 }  // namespace
 
 std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
@@ -115,10 +140,10 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
   // These need something to be tried on.
   std::vector<std::string> troubles;
   std::string machine, group;
-  for (const Ec2Holding& one :
-       Ec2Holdings(api, region, ledger_id, &troubles).value_or(std::vector<Ec2Holding>())) {
-    if (one.kind == Ec2Kind::kInstance && !one.gone) machine = one.id;
-    if (one.kind == Ec2Kind::kGroup) group = one.id;
+  for (const Holding& one :
+       Ec2Holdings(api, region, ledger_id, &troubles).value_or(std::vector<Holding>())) {
+    if (one.kind == HoldingKind::kMachine) machine = one.id;
+    if (one.kind == HoldingKind::kGroup) group = one.id;
   }
   const auto try_on = [&](const char* action, const std::string& on, const char* name) {
     if (on.empty()) {
@@ -205,6 +230,41 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", "ec2.amazonaws.com"}}}};
   all.push_back(pass);
   return out.dump(2);
+}
+
+Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const std::string& region,
+                            const std::string& role) {
+  if (StartsWith(store_url, "gs://")) rights = WithIdentity(store_url);
+  for (std::string* policy : {&rights.submitter, &rights.node}) {
+    const bool submitter = policy == &rights.submitter;
+    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, region, role, submitter));
+  }
+  return rights;
+}
+
+std::vector<Finding> TellRights(const std::vector<RightTried>& all, const std::string& region) {
+  std::vector<Finding> findings;
+  std::vector<std::string> lacking;
+  for (const RightTried& tried : all) {
+    if (tried.outcome == Tried::kDenied) lacking.push_back(tried.action);
+    const char* level = tried.outcome == Tried::kAllowed  ? "ok"
+                        : tried.outcome == Tried::kDenied ? "bad"
+                                                          : "note";
+    findings.push_back({tried.action, level,
+                        tried.outcome == Tried::kAllowed ? "allowed in " + region
+                        : tried.outcome == Tried::kDenied
+                            ? "not allowed in " + region + " (" + tried.why + ")"
+                            : "not known: " + tried.why});
+  }
+  if (!lacking.empty()) {
+    findings.push_back(
+        {"rights", "bad",
+         "these lack: " + Join(lacking, ", ") + ". 'stoker doctor --iam --infra aws/" + region +
+             "' prints submitter.json; whoever manages the account attaches it: aws iam "
+             "put-user-policy --user-name NAME --policy-name stoker --policy-document "
+             "file://submitter.json"});
+  }
+  return findings;
 }
 
 }  // namespace stoker

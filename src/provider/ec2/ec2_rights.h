@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "port/broker.h"
 #include "provider/ec2/ec2_provider.h"
 
 namespace stoker {
@@ -16,6 +17,11 @@ namespace stoker {
 Result<std::string> WithEc2Rights(const std::string& policy, const std::string& region,
                                   const std::string& role, bool submitter);
 
+// `rights` of the store at `store_url`, with what WithEc2Rights adds to each of them. Of a bucket
+// of Google's, which is its own affair, the machines' alone, and how Google gets to know them.
+Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const std::string& region,
+                            const std::string& role);
+
 enum class Tried { kAllowed, kDenied, kUnknown };
 struct RightTried {
   std::string action;  // "ec2:RunInstances"; of several that a call needs the one that lacked
@@ -26,5 +32,8 @@ struct RightTried {
 // else by reading. What can only be tried on a machine is kUnknown while the ledger has none there.
 std::vector<RightTried> TryEc2Rights(ec2::AwsApi& api, const std::string& region,
                                      const std::string& ledger_id, const std::string& profile);
+
+// The same for people, with what to do about those that lack.
+std::vector<Finding> TellRights(const std::vector<RightTried>& all, const std::string& region);
 
 }  // namespace stoker

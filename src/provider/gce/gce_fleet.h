@@ -28,7 +28,7 @@ std::string ZonePath(const std::string& project, const std::string& zone);
 // Thread-safe.
 class Fleet {
  public:
-  Fleet(ComputeApi& api, const GceNotes& notes) : api_(api), notes_(notes) {}
+  Fleet(ComputeApi& api, const cloud::Notes& notes) : api_(api), notes_(notes) {}
 
   // Once for each place and process: before anything is asked for there.
   Status Note(const std::string& place);
@@ -57,7 +57,7 @@ class Fleet {
                          const std::set<std::string>& silent, Heard* out);
 
   ComputeApi& api_;
-  const GceNotes& notes_;
+  const cloud::Notes& notes_;
   std::mutex mutex_;
   std::set<std::string> noted_;                                        // by this process
   std::map<std::string, std::pair<std::string, std::string>> places_;  // project, zone

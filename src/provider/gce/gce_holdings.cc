@@ -15,8 +15,7 @@ namespace {
 
 // Of the regions in which anything was ever asked for.
 void AddPolicies(gce::ComputeApi& api, const std::vector<std::string>& places,
-                 const std::string& ledger_id, const std::set<std::string>& used,
-                 GceHoldings* out) {
+                 const std::string& ledger_id, const std::set<std::string>& used, Holdings* out) {
   std::set<std::pair<std::string, std::string>> regions;
   for (const std::string& place : places) {
     const size_t dot = place.rfind('.');
@@ -26,64 +25,91 @@ void AddPolicies(gce::ComputeApi& api, const std::vector<std::string>& places,
   for (const auto& [project, region] : regions) {
     auto found = gce::ListPolicies(api, project, region, ledger_id);
     if (found.status().Is(Code::kDenied)) {
-      out->denied.push_back(found.status());
+      out->forbidden.push_back(found.status().ToString());
       continue;
     }
     if (!found.ok()) {
-      out->unheard.push_back({Place{kGceProvider, project, region, ""}, found.status()});
+      out->troubles.push_back(found.status().ToString());
       continue;
     }
     for (const gce::Policy& policy : *found) {
-      GceHolding one;
-      one.policy = one.own = true;
+      Holding one;
+      one.kind = HoldingKind::kPlacement;
+      one.word = "placement policy";
+      one.id = policy.name;
+      one.place = {kGceProvider, project, region, policy.zone};
+      one.what = "near each other";
+      one.job = policy.job;
       one.in_use = used.contains(policy.name);
-      one.project = project;
-      one.zone = policy.zone;
-      one.seen.id = policy.name;
-      one.seen.ledger_id = policy.ledger_id;
-      one.seen.job = policy.job;
-      out->machines.push_back(std::move(one));
+      out->all.push_back(std::move(one));
     }
   }
 }
 
+const char* StateText(InstanceState state) {
+  switch (state) {
+    case InstanceState::kQueued:
+      return "queued";
+    case InstanceState::kRequested:
+      return "requested";
+    case InstanceState::kBooting:
+      return "booting";
+    case InstanceState::kRunning:
+      return "running";
+    case InstanceState::kStopping:
+      return "stopping";
+    case InstanceState::kStopped:
+      return "stopped";
+    case InstanceState::kGone:
+      return "gone";
+  }
+  return "";
+}
+
+Holding OfVm(const gce::Instance& instance, const std::string& project, WallTime now) {
+  const InstanceSeen& seen = instance.seen;
+  const bool own = gce::IsNamedByRequest(seen);
+  Holding one;
+  one.word = "VM";
+  one.id = seen.id;
+  one.place = {kGceProvider, project, gce::RegionOf(instance.zone), instance.zone};
+  one.what = instance.type + " " + instance.market;
+  one.state = StateText(seen.state);
+  one.job = seen.job;
+  one.index = seen.index;
+  if (own) one.token = seen.token;
+  if (!own) one.remark = "made by somebody else like one of stoker's";
+  if (seen.up_for) one.since = now - *seen.up_for;
+  one.expires = seen.expires;
+  return one;
+}
+
 }  // namespace
 
-Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::string>& places,
-                                    const std::string& ledger_id) {
+Result<Holdings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::string>& places,
+                                 const std::string& ledger_id) {
   STOKER_ASSIGN(const std::string filter, gce::InstancesFilter(ledger_id, ""));
-  GceNotes notes;  // of which a list needs no other
+  cloud::Notes notes;  // of which a list needs no other
   notes.places = [&]() -> Result<std::vector<std::string>> { return places; };
   gce::Fleet fleet(api, notes);
   STOKER_ASSIGN(gce::Fleet::Heard heard, fleet.ListAll(filter));
-  GceHoldings out;
+  Holdings out;
   out.now = api.Now();  // known from the list
-  out.unheard = std::move(heard.unheard);
+  for (const Unheard& silent : heard.unheard) out.troubles.push_back(silent.why.ToString());
   std::set<std::string> used;
-  for (gce::Instance& instance : heard.instances) {
+  for (const gce::Instance& instance : heard.instances) {
     used.insert(instance.policies.begin(), instance.policies.end());
     if (instance.seen.state == InstanceState::kGone) continue;
     if (instance.seen.ledger_id != ledger_id) continue;
-    GceHolding one;
     const auto place = fleet.PlaceOf(instance.seen.id);
-    one.project = place ? place->first : "";
-    one.zone = instance.zone;
-    one.type = instance.type;
-    one.market = instance.market;
-    one.own = gce::IsNamedByRequest(instance.seen);
-    one.seen = std::move(instance.seen);
-    out.machines.push_back(std::move(one));
+    out.all.push_back(OfVm(instance, place ? place->first : "", out.now));
   }
   AddPolicies(api, places, ledger_id, used, &out);
   return out;
 }
 
-Status EndGcePolicy(gce::ComputeApi& api, const GceHolding& policy) {
-  return gce::DeletePolicy(api, policy.project, gce::RegionOf(policy.zone), policy.seen.id);
-}
-
-bool IsExpired(const GceHolding& holding, WallTime now) {
-  return holding.own && holding.seen.expires.ms > 0 && holding.seen.expires < now;
+Status EndGcePolicy(gce::ComputeApi& api, const Holding& policy) {
+  return gce::DeletePolicy(api, policy.place.account, policy.place.region, policy.id);
 }
 
 }  // namespace stoker

@@ -56,7 +56,7 @@ struct Outcome {
 
 class Gce : public Provider {
  public:
-  Gce(std::shared_ptr<ComputeApi> api, GceNotes notes, Duration told_for)
+  Gce(std::shared_ptr<ComputeApi> api, cloud::Notes notes, Duration told_for)
       : api_(std::move(api)), notes_(std::move(notes)), fleet_(*api_, notes_), told_for_(told_for) {
     traits_.name = kGceProvider;
     traits_.takes_gangs = true;
@@ -468,7 +468,7 @@ class Gce : public Provider {
   }
 
   const std::shared_ptr<ComputeApi> api_;
-  const GceNotes notes_;
+  const cloud::Notes notes_;
   Fleet fleet_;
   const Duration told_for_;
   ProviderTraits traits_;
@@ -505,7 +505,7 @@ Result<bool> MayStillRefuse(Provider& provider, const std::string& token) {
   return gce->MayStillRefuse(token);
 }
 
-std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, GceNotes notes,
+std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, cloud::Notes notes,
                                           Duration told_for) {
   return std::make_unique<gce::Gce>(std::move(api), std::move(notes), told_for);
 }

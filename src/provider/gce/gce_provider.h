@@ -3,14 +3,13 @@
 // request or none.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "base/time.h"
 #include "port/provider.h"
+#include "provider/cloud/cloud_notes.h"
 
 namespace stoker {
 
@@ -19,20 +18,6 @@ class ComputeApi;
 }
 
 inline constexpr char kGceProvider[] = "gce";
-
-// What the ledger keeps for Compute Engine, as callbacks. Thread-safe; none may be empty.
-struct GceNotes {
-  // Where anything of this ledger may be, as GcePlace has it. All that NotePlace ever got are among
-  // them.
-  std::function<Result<std::vector<std::string>>()> places;
-  // Before the first request there, so that whoever clears up looks there.
-  std::function<Status(const std::string& place)> note_place;
-  // Asks the machine's own agent to be taken after `lead`.
-  std::function<Status(const std::string& job, const std::string& instance_id, Duration lead)>
-      drill;
-  // The store's clock, as far as `places` has told it.
-  std::function<std::optional<WallTime>()> store_now;
-};
 
 // "my-project.us-central1-a"
 std::string GcePlace(const std::string& project, const std::string& zone);
@@ -47,9 +32,10 @@ std::string ComputeEndpoint();
 // same request is tried again. Longer than any pause between two sends.
 inline constexpr Duration kToldFor = Duration::Seconds(65);
 
-// Interrupt asks the agent of the machine, by the notes: Google gives no drills with a notice of
-// any length. Machines are named by InstanceSeen::id in all calls: their names in the project.
-std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, GceNotes notes,
+// Of `notes` places are as GcePlace has them. Interrupt asks the agent of the machine: Google gives
+// no drills with a notice of any length. Machines are named by InstanceSeen::id in all calls: their
+// names in the project.
+std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, cloud::Notes notes,
                                           Duration told_for = kToldFor);
 
 // Moves the time until which nobody but its own job ends the machine.

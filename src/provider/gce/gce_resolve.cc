@@ -247,7 +247,6 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
   options.disk_type = "pd-balanced";
   for (const auto& [key, value] : wish.labels) options.labels.push_back({key, value});
   for (const auto& [key, value] : wish.attributes) options.attributes.push_back({key, value});
-  options.blob_period = wish.blob_period;
   options.storage_endpoint = wish.storage_endpoint;
   options.compute_endpoint = wish.compute_endpoint;
   return options;

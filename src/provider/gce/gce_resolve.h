@@ -5,37 +5,24 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "job/request.h"
+#include "provider/cloud/cloud_wish.h"
 #include "provider/gce/gce_provider.h"
 
 namespace stoker {
 
-struct GceWish {
+struct GceWish : cloud::Wish {
   std::string project;
-  std::string region;
-  std::string zone;   // "" = any
-  std::string type;   // "" = the smallest that fits
-  std::string image;  // as gce::FindImage has it; "" = the usual one
-  bool spot = false;
-  bool cluster = false;           // near each other: a compact placement policy
-  bool restart = false;           // on_stop: restart
-  std::optional<int64_t> cpus;    // in thousandths
-  std::optional<int64_t> memory;  // bytes
-  std::optional<int> gpus;
-  std::string gpu_name;
-  std::optional<int64_t> disk_gib;
-  std::map<std::string, std::string> labels;
+  bool restart = false;                           // on_stop: restart
   std::map<std::string, std::string> attributes;  // of metadata: see gce::kHyperparametersKey
   std::string network;                            // "" = "default"
   std::string subnetwork;                         // "" = that of the network
   std::string service_account;                    // "" = "stoker@PROJECT.iam.gserviceaccount.com"
   bool external_ip = true;
-  int64_t blob_period = 0;
   std::string storage_endpoint;  // "" = Google's
   std::string compute_endpoint;  // the same
 };

@@ -48,4 +48,26 @@ Result<std::string> WithGceRights(const std::string& role, bool submitter) {
   return out.dump(2);
 }
 
+Result<Rights> AddGceRights(Rights rights, const std::string& store) {
+  if (!StartsWith(store, "gs://")) {
+    return Status(Code::kInvalid, "machines of Google need a store in a bucket of Google",
+                  "Set the store first: stoker config set store gs://bucket/prefix");
+  }
+  STOKER_ASSIGN(rights.submitter, WithGceRights(rights.submitter, true));
+  STOKER_ASSIGN(rights.node, WithGceRights(rights.node, false));
+  rights.how =
+      "Make roles of them and bind them on the project; storage permissions alone may be bound on "
+      "the bucket instead:\n"
+      "  gcloud iam roles create stokerSubmitter --project=PROJECT --file=submitter.json\n"
+      "  gcloud iam roles create stokerNode --project=PROJECT --file=node.json\n"
+      "  gcloud projects add-iam-policy-binding PROJECT --member=user:NAME "
+      "--role=projects/PROJECT/roles/stokerSubmitter\n"
+      "  gcloud iam service-accounts create stoker --project=PROJECT\n"
+      "  gcloud projects add-iam-policy-binding PROJECT "
+      "--member=serviceAccount:stoker@PROJECT.iam.gserviceaccount.com "
+      "--role=projects/PROJECT/roles/stokerNode\n"
+      "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
+  return rights;
+}
+
 }  // namespace stoker

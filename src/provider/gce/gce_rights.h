@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "port/rights.h"
 
 namespace stoker {
 
@@ -12,5 +13,9 @@ namespace stoker {
 // themselves. Source: "IAM permissions" of each method (Compute Engine v1 API). kInvalid: `role` is
 // none.
 Result<std::string> WithGceRights(const std::string& role, bool submitter);
+
+// Of a store in a bucket of Google's, with roles of a project, since what machines are made of is
+// in no bucket. kInvalid: the store is elsewhere.
+Result<Rights> AddGceRights(Rights rights, const std::string& store_url);
 
 }  // namespace stoker

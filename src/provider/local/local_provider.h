@@ -44,7 +44,7 @@ struct LocalProviderOptions {
   AllocationGate gate{};  // empty: no request is tied to any
 };
 
-class LocalProvider : public Provider, public PlaceTeller {
+class LocalProvider : public Provider {
  public:
   // Random, and the same for all who use this state folder: tells whose "local" a job means.
   virtual const std::string& host() const = 0;
@@ -59,6 +59,8 @@ class LocalProvider : public Provider, public PlaceTeller {
   // Ends its processes at once and keeps its folder, for a disk so full that nothing can be noted;
   // Sweep and Terminate remove that. Ok when it does not run.
   virtual Status Halt(const std::string& instance_id) = 0;
+  // As Broker::Places: this machine.
+  virtual Result<std::vector<PlaceInfo>> Places() = 0;
   // What this machine has to share, and who shares it now, for people.
   virtual std::string Shared() = 0;
   // Starts those whose turn has come. How many there are still to wait for; with 0, whoever waits

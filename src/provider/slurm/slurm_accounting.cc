@@ -50,7 +50,7 @@ std::optional<int64_t> CountOf(std::string value) {
 }
 
 // GPUs are counted as such, by type, or both ways.
-void TakeTres(const std::string& tres, SlurmUsed* used) {
+void TakeTres(const std::string& tres, CountedRun* used) {
   std::optional<int64_t> typed;
   for (const std::string& one : Split(tres, ',')) {
     const size_t equals = one.find('=');
@@ -80,8 +80,8 @@ std::vector<std::string> SacctWords(const std::vector<int64_t>& jobs) {
           "--jobs=" + list};
 }
 
-Result<std::vector<SlurmUsed>> ParseSacct(std::string_view text) {
-  std::vector<SlurmUsed> out;
+Result<std::vector<CountedRun>> ParseSacct(std::string_view text) {
+  std::vector<CountedRun> out;
   for (const std::string& line : Split(text, '\n')) {
     if (line.empty()) continue;
     const std::vector<std::string> fields = Split(line, '|');
@@ -92,7 +92,7 @@ Result<std::vector<SlurmUsed>> ParseSacct(std::string_view text) {
     const auto job = WholeNumber(fields[0], 1, kMostSlurmJob);
     const auto elapsed = ParseElapsed(fields[2]);
     if (!job || !elapsed) return bad;
-    SlurmUsed used;
+    CountedRun used;
     used.job = *job;
     used.state = Printable(fields[1]);
     used.elapsed = *elapsed;
@@ -103,11 +103,11 @@ Result<std::vector<SlurmUsed>> ParseSacct(std::string_view text) {
   return out;
 }
 
-SlurmHours SumSlurmHours(const std::vector<SlurmUsed>& used, bool gpus_asked) {
-  SlurmHours hours;
+CountedHours SumHours(const std::vector<CountedRun>& used, bool gpus_asked) {
+  CountedHours hours;
   double gpus = 0;
   bool counted = false;
-  for (const SlurmUsed& one : used) {
+  for (const CountedRun& one : used) {
     if (one.elapsed.ms > 0 || one.cpus) ++hours.runs;  // else it was cancelled in the queue
     const double span = static_cast<double>(one.elapsed.ms) / 3.6e6;
     hours.nodes += span * static_cast<double>(one.nodes.value_or(0));
@@ -116,15 +116,15 @@ SlurmHours SumSlurmHours(const std::vector<SlurmUsed>& used, bool gpus_asked) {
     counted = counted || one.gpus.has_value();
   }
   const bool any = std::any_of(used.begin(), used.end(),
-                               [](const SlurmUsed& one) { return one.cpus.has_value(); });
+                               [](const CountedRun& one) { return one.cpus.has_value(); });
   if (counted || !gpus_asked || !any) hours.gpus = gpus;
   return hours;
 }
 
-Result<std::optional<std::vector<SlurmUsed>>> AskSacct(const SlurmTools& tools,
-                                                       const std::vector<int64_t>& jobs,
-                                                       const std::string& name) {
-  std::vector<SlurmUsed> all;
+Result<std::optional<std::vector<CountedRun>>> AskSacct(const SlurmTools& tools,
+                                                        const std::vector<int64_t>& jobs,
+                                                        const std::string& name) {
+  std::vector<CountedRun> all;
   for (size_t at = 0; at < jobs.size(); at += kMostJobs) {
     const auto begin = jobs.begin() + static_cast<ptrdiff_t>(at);
     const auto end = jobs.begin() + static_cast<ptrdiff_t>(std::min(jobs.size(), at + kMostJobs));
@@ -133,10 +133,10 @@ Result<std::optional<std::vector<SlurmUsed>>> AskSacct(const SlurmTools& tools,
     std::string said;
     const auto text = tools.Run(words, kSacctLimit, "", &said);
     const bool off = said.find("accounting storage is disabled") != std::string::npos;
-    if (off || text.status().Is(Code::kDenied)) return std::optional<std::vector<SlurmUsed>>();
+    if (off || text.status().Is(Code::kDenied)) return std::optional<std::vector<CountedRun>>();
     if (!text.ok()) return text.status();
-    STOKER_ASSIGN(std::vector<SlurmUsed> some, ParseSacct(*text));
-    std::erase_if(some, [&](const SlurmUsed& one) { return !StartsWith(one.name, name); });
+    STOKER_ASSIGN(std::vector<CountedRun> some, ParseSacct(*text));
+    std::erase_if(some, [&](const CountedRun& one) { return !StartsWith(one.name, name); });
     all.insert(all.end(), std::make_move_iterator(some.begin()),
                std::make_move_iterator(some.end()));
   }

@@ -9,28 +9,28 @@
 namespace stoker {
 namespace {
 
-SlurmUsed One(const std::string& text) {
+CountedRun One(const std::string& text) {
   const auto used = ParseSacct(text);
   EXPECT_TRUE(used.ok()) << used.status().ToString();
-  return used.ok() && used->size() == 1 ? used->front() : SlurmUsed{};
+  return used.ok() && used->size() == 1 ? used->front() : CountedRun{};
 }
 
 TEST(Sacct, AsTheLabPrintsIt) {
-  const SlurmUsed used =
+  const CountedRun used =
       One("1|COMPLETED|00:00:03|billing=1,cpu=1,gres/gpu:l4=1,gres/gpu=1,node=1|stoker-a.ff\n"
           "1.batch|COMPLETED|00:00:03|cpu=1,gres/gpu:l4=1,gres/gpu=1,mem=0,node=1|batch\n"
           "1.0|COMPLETED|00:00:03|cpu=1,mem=0,node=1|sleep\n");
-  EXPECT_EQ(used, (SlurmUsed{1, "stoker-a.ff", "COMPLETED", Duration::Seconds(3), 1, 1, 1}));
+  EXPECT_EQ(used, (CountedRun{1, "stoker-a.ff", "COMPLETED", Duration::Seconds(3), 1, 1, 1}));
 }
 
 TEST(Sacct, AJobThatAccountingHasNotCountedYet) {
-  const SlurmUsed used = One("2|PENDING|00:00:02||allocation\n");
+  const CountedRun used = One("2|PENDING|00:00:02||allocation\n");
   EXPECT_FALSE(used.nodes || used.cpus || used.gpus);
 }
 
 TEST(Sacct, OtherVersionsAndClusters) {
   // Days; memory with a unit; another's name of the state; resources that nobody here knows.
-  const SlurmUsed long_one =
+  const CountedRun long_one =
       One("4000000000|CANCELLED by 1000|3-04:05:06|billing=96,cpu=96,energy=4,fs/disk=12,"
           "gres/gpu:a100=8,license/matlab=1,mem=960000M,node=2|stoker-a.ff\n");
   EXPECT_EQ(long_one.elapsed, Duration::Seconds(3 * 86400 + 4 * 3600 + 5 * 60 + 6));
@@ -41,7 +41,7 @@ TEST(Sacct, OtherVersionsAndClusters) {
   EXPECT_EQ(One("7|RUNNING|10:00|cpu=4,gres/gpu=3,gres/gpu:a=1,gres/gpu:b=2,node=1|x\n").gpus, 3);
   EXPECT_EQ(One("7|RUNNING|10:00|cpu=4,gres/gpu:a=1,gres/gpu:b=2,node=1|x\n").gpus, 3);
   // Milliseconds, and counts that are shortened.
-  const SlurmUsed old = One("7|TIMEOUT|01:30:00.123|cpu=2K,mem=0,node=1|x\n");
+  const CountedRun old = One("7|TIMEOUT|01:30:00.123|cpu=2K,mem=0,node=1|x\n");
   EXPECT_EQ(old.elapsed, Duration::Minutes(90));
   EXPECT_EQ(old.cpus, 2048);
   EXPECT_FALSE(old.gpus.has_value());
@@ -60,13 +60,13 @@ TEST(Sacct, WhatIsNotItsAnswerIsAnError) {
 }
 
 TEST(Sacct, HoursOfAllRuns) {
-  const std::vector<SlurmUsed> used = {
+  const std::vector<CountedRun> used = {
       {1, "", "NODE_FAIL", Duration::Minutes(30), 2, 8, 4},
       {1, "", "COMPLETED", Duration::Minutes(15), 2, 8, 4},
       {2, "", "PENDING", Duration::Minutes(1), {}, {}, {}},
       {3, "", "CANCELLED by 1000", Duration(), {}, {}, {}},
   };
-  const SlurmHours hours = SumSlurmHours(used, true);
+  const CountedHours hours = SumHours(used, true);
   EXPECT_EQ(hours.runs, 3U);
   EXPECT_DOUBLE_EQ(hours.nodes, 1.5);
   EXPECT_DOUBLE_EQ(hours.cpus, 6);
@@ -74,9 +74,9 @@ TEST(Sacct, HoursOfAllRuns) {
 }
 
 TEST(Sacct, GpusThatNobodyCountsAreNotNone) {
-  const std::vector<SlurmUsed> used = {{1, "", "COMPLETED", Duration::Minutes(30), 1, 8, {}}};
-  EXPECT_FALSE(SumSlurmHours(used, true).gpus.has_value());
-  EXPECT_EQ(SumSlurmHours(used, false).gpus, 0);
+  const std::vector<CountedRun> used = {{1, "", "COMPLETED", Duration::Minutes(30), 1, 8, {}}};
+  EXPECT_FALSE(SumHours(used, true).gpus.has_value());
+  EXPECT_EQ(SumHours(used, false).gpus, 0);
 }
 
 TEST(Sacct, AsksForAllRunsOfTheseJobs) {

@@ -10,6 +10,8 @@
 namespace stoker {
 namespace {
 
+constexpr Duration kPlacesLimit = Duration::Seconds(20);
+
 constexpr int64_t kMost = 100'000'000;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
@@ -164,6 +166,15 @@ Result<std::vector<PlaceInfo>> ParseSlurmPlaces(const std::string& nodes, const 
     }
   }
   return places;
+}
+
+Result<std::vector<PlaceInfo>> AskSlurmPlaces(const SlurmTools& tools) {
+  std::vector<std::string> nodes = SinfoWords();
+  nodes.insert(nodes.begin(), "sinfo");
+  std::vector<std::string> jobs = SqueueCountWords();
+  jobs.insert(jobs.begin(), "squeue");
+  STOKER_ASSIGN(const std::string said, tools.Run(nodes, kPlacesLimit));
+  return ParseSlurmPlaces(said, tools.Run(jobs, kPlacesLimit).value_or(""));
 }
 
 std::string WhichPartitions(const Result<std::vector<PlaceInfo>>& places, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "port/place_info.h"
+#include "provider/slurm/slurm_tools.h"
 
 namespace stoker {
 
@@ -21,6 +22,9 @@ std::vector<GpuShare> GpusOfGres(const std::string& gres, int nodes);
 // A place for each partition, in the order of their first lines: "slurm/gpu". kCorrupt where it is
 // not what sinfo prints. `jobs`: of squeue; what is not understood in it is passed over.
 Result<std::vector<PlaceInfo>> ParseSlurmPlaces(const std::string& nodes, const std::string& jobs);
+
+// Asks `tools` for both, 20 s each; jobs that cannot be counted are passed over.
+Result<std::vector<PlaceInfo>> AskSlurmPlaces(const SlurmTools& tools);
 
 // What to say where there is no partition of that name: "; did you mean slurm/gpu?", or which there
 // are. "" where `places` could not be had.

@@ -49,7 +49,7 @@ std::vector<std::string> IdsOf(const LaunchRequest& request, int64_t job) {
   return ids;
 }
 
-class Slurm : public Provider, public PlaceTeller {
+class Slurm : public Provider {
  public:
   Slurm(SlurmOptions options, Clock& clock)
       : options_(std::move(options)),
@@ -161,15 +161,6 @@ class Slurm : public Provider, public PlaceTeller {
       return tools_.Cancel(running);
     }
     return request ? state_.Remove(*request) : Status::Ok();
-  }
-
-  Result<std::vector<PlaceInfo>> Places() override {
-    std::vector<std::string> nodes = SinfoWords();
-    nodes.insert(nodes.begin(), "sinfo");
-    std::vector<std::string> jobs = SqueueCountWords();
-    jobs.insert(jobs.begin(), "squeue");
-    STOKER_ASSIGN(const std::string said, tools_.Run(nodes, kAskLimit));
-    return ParseSlurmPlaces(said, tools_.Run(jobs, kAskLimit).value_or(""));
   }
 
   // A preemption takes all nodes of a job.
@@ -361,7 +352,7 @@ class Slurm : public Provider, public PlaceTeller {
     }
     const SlurmPaths paths{folder.path(), *binary};
     SlurmAsk named = ask;
-    if (!ask.gpu_name.empty()) named.gpu_name = GpuNameThere(Places(), ask.gpu_name);
+    if (!ask.gpu_name.empty()) named.gpu_name = GpuNameThere(AskSlurmPlaces(tools_), ask.gpu_name);
     const auto words = SbatchWords(request, named, paths);
     if (!words.ok()) {
       return No(RefusalClass::kInvalid, RefusalScope::kRequest, words.status().ToString());
@@ -399,7 +390,7 @@ class Slurm : public Provider, public PlaceTeller {
     if (!answer.refusal()) return answer;
     Refusal refusal = *answer.refusal();
     if (said.find("nvalid partition") != std::string::npos) {
-      refusal.message += WhichPartitions(Places(), request.ask.place.region);
+      refusal.message += WhichPartitions(AskSlurmPlaces(tools_), request.ask.place.region);
     }
     return refusal;
   }

@@ -38,8 +38,10 @@ struct BoxSeen {
   BoxHello hello;
 };
 
-class SshProvider : public Provider, public PlaceTeller {
+class SshProvider : public Provider {
  public:
+  // As Broker::Places: each box of each pool.
+  virtual Result<std::vector<PlaceInfo>> Places() = 0;
   // All at once, in the pool's order. kDenied: there is no such pool in the settings here.
   virtual Result<std::vector<BoxSeen>> Ask(const std::string& pool) = 0;
   // What would become of a machine now, box by box: a failure for one that does not answer.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_broker.h"
+
+#include <set>
+#include <utility>
+
+#include "aws/account/account.h"
+#include "aws/config.h"
+#include "ledger/places.h"
+#include "provider/ec2/api/aws_api.h"
+#include "provider/ec2/ec2_holdings.h"
+#include "provider/ec2/ec2_offers.h"
+#include "provider/ec2/ec2_rights.h"
+#include "provider/ec2/ec2_shell.h"
+
+namespace stoker {
+namespace {
+
+class Ec2Broker : public Broker {
+ public:
+  Ec2Broker(const ProviderOptions& options, Clock& clock,
+            std::function<Result<std::shared_ptr<ec2::AwsApi>>()> api)
+      : options_(options), clock_(clock), api_(std::move(api)) {}
+
+  const BrokerTraits& traits() const override { return kEc2Broker; }
+
+  Result<Provider*> Machines() override {
+    if (!options_.store) return Status(Code::kInvalid, "EC2 is not asked from here");
+    if (!provider_) {
+      STOKER_ASSIGN(auto api, api_());
+      provider_ =
+          MakeEc2Provider(std::move(api), cloud::NotesIn(options_.store, kEc2Provider, clock_));
+    }
+    return provider_.get();
+  }
+
+  Status Reach(const OfferAsk& ask) override { return CheckEc2Reach(ask, options_.settings); }
+
+  Result<std::vector<Offer>> Resolve(const OfferAsk& ask) override {
+    STOKER_ASSIGN(const Ec2Wish wish, Ec2WishOf(ask, options_.settings));
+    STOKER_ASSIGN(const auto api, api_());
+    return ResolveEc2(*api, wish);
+  }
+
+  Status Complete(const LedgerRef& ledger, int64_t blob_period,
+                  std::vector<Offer>* offers) override {
+    STOKER_ASSIGN(const auto api, api_());
+    // Whoever clears up looks where anything was made.
+    STOKER_TRY(NotePlace(*ledger.store, kEc2Provider, offers->front().ask.place.region));
+    return CompleteEc2Offers(*api, ledger.id, blob_period, offers);
+  }
+
+  Result<Shell> Enter(const ShellAsk& ask) override {
+    STOKER_ASSIGN(const auto api, api_());
+    return EnterEc2(api, ask, options_.say);
+  }
+
+  // What it allows whoever asks, in that region.
+  Result<Findings> Examine(const std::string& where, const Result<LedgerRef>& ledger) override {
+    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
+    // Before the first job there is no ledger, and nothing of it there.
+    const std::string id = ledger.ok() ? ledger->id : "trial";
+    const std::string region = where.empty() ? AwsRegion(account.outside, account.config) : where;
+    return Findings{TellRights(TryEc2Rights(*api, region, id, Profile()), region), true};
+  }
+
+  Result<Rights> AddRights(Rights rights, const std::string& store_url,
+                           const std::string& where) override {
+    return AddEc2Rights(std::move(rights), store_url, where, Profile());
+  }
+
+  Result<Holdings> List(const LedgerRef& ledger, const std::string& id, bool everywhere) override {
+    Holdings out;
+    STOKER_ASSIGN(out.regions, Regions(ledger, everywhere));
+    if (out.regions.empty()) return out;
+    STOKER_ASSIGN(const auto api, api_());
+    for (const std::string& region : out.regions) {
+      auto found = Ec2Holdings(*api, region, id, &out.troubles);
+      if (!found.ok()) {
+        out.troubles.push_back(found.status().ToString());
+        continue;
+      }
+      out.now = Ec2Now(*api);
+      for (Holding& one : *found) out.all.push_back(std::move(one));
+    }
+    return out;
+  }
+
+  Status End(const Holding& holding) override {
+    STOKER_ASSIGN(const auto api, api_());
+    return EndEc2Holding(*api, holding);
+  }
+
+ private:
+  Result<std::vector<std::string>> Regions(const LedgerRef& ledger, bool everywhere) {
+    STOKER_ASSIGN(const auto noted, NotedPlaces(*ledger.store, kEc2Provider));
+    if (!everywhere) return noted;
+    STOKER_ASSIGN(const auto api, api_());
+    std::string ask = noted.empty() ? "" : noted.front();
+    if (ask.empty()) {
+      STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
+      ask = AwsRegion(account.outside, account.config);
+    }
+    STOKER_ASSIGN(const auto told, Ec2Regions(*api, ask.empty() ? "us-east-1" : ask));
+    std::set<std::string> all(told.begin(), told.end());
+    all.insert(noted.begin(), noted.end());
+    return std::vector<std::string>(all.begin(), all.end());
+  }
+
+  std::string Profile() const {
+    const std::string& given = options_.settings.aws_instance_profile;
+    return given.empty() ? kUsualProfile : given;
+  }
+
+  const ProviderOptions options_;
+  Clock& clock_;
+  const std::function<Result<std::shared_ptr<ec2::AwsApi>>()> api_;
+  std::unique_ptr<Provider> provider_;
+};
+
+}  // namespace
+
+std::unique_ptr<Broker> MakeEc2Broker(const ProviderOptions& options, Clock& clock,
+                                      std::function<Result<std::shared_ptr<ec2::AwsApi>>()> api) {
+  return std::make_unique<Ec2Broker>(options, clock, std::move(api));
+}
+
+}  // namespace stoker

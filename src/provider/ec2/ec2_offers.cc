@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_offers.h"
+
+#include "aws/account/account.h"
+#include "aws/config.h"
+#include "base/text.h"
+#include "store/open_gcs.h"
+#include "store/open_s3.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kSecretsNext[] =
+    "Leave them out of the job, and let the program read each by the role of its machines: aws "
+    "secretsmanager get-secret-value --secret-id NAME (the role needs "
+    "secretsmanager:GetSecretValue on it)";
+
+constexpr char kS3[] = "s3://";
+constexpr char kGoogle[] = "gs://";
+
+// Something in a bucket of Google's that the machines must reach; "" = nothing.
+std::string InGoogle(const OfferAsk& ask) {
+  const std::string store_url = ask.ledger.store->url();
+  if (StartsWith(store_url, kGoogle)) return "the store " + Printable(store_url);
+  for (const InputSpec& input : ask.spec.inputs) {
+    if (StartsWith(input.source, kGoogle)) {
+      return "the input '" + input.name + "': " + Printable(input.source);
+    }
+  }
+  return "";
+}
+
+// Google lets in whom it knows: machines of EC2 have no identity there by themselves.
+Status CheckKnownToGoogle(const std::string& what, const Settings& settings) {
+  if (settings.aws_google_identity.empty()) {
+    return Status(Code::kInvalid,
+                  "machines of EC2 cannot reach " + what + ", since Google does not know them",
+                  "Let it know them by workload identity federation (docs/aws.md), and name the "
+                  "provider: stoker config set aws.google_identity projects/NUMBER/locations/"
+                  "global/workloadIdentityPools/POOL/providers/PROVIDER; or give them a bucket of "
+                  "S3: stoker config set store s3://bucket/prefix");
+  }
+  if (GcsEmulator().empty()) return Status::Ok();
+  return Status(Code::kInvalid,
+                "machines of EC2 cannot reach " + what +
+                    ": they ask Google itself, and STORAGE_EMULATOR_HOST is set",
+                "Unset STORAGE_EMULATOR_HOST");
+}
+
+// Of a store elsewhere, where S3 is for inputs.
+Result<S3Place> StoreInS3(const std::string& store_url, const AwsAccount& account) {
+  if (StartsWith(store_url, kS3)) return FindS3Place(store_url);
+  S3Place place;
+  STOKER_ASSIGN(place.endpoint, AwsEndpointUrl(account.outside, account.config, "s3"));
+  return place;
+}
+
+}  // namespace
+
+Status CheckEc2Reach(const OfferAsk& ask, const Settings& settings) {
+  if (ask.spec.on_stop == OnStop::kRestart && ask.spec.resources.use_spot) {
+    return Status(Code::kInvalid,
+                  "on_stop: restart: EC2 ends the spot instances that stoker asks for when it "
+                  "takes them",
+                  "Leave on_stop out: what is taken is replaced");
+  }
+  const std::string in_google = InGoogle(ask);
+  if (!in_google.empty()) STOKER_TRY(CheckKnownToGoogle(in_google, settings));
+  return cloud::CheckReach(ask, {kS3, kGoogle}, "machines of EC2", kSecretsNext);
+}
+
+Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
+  STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
+  STOKER_ASSIGN(const S3Place bucket, StoreInS3(ask.ledger.store->url(), account));
+  STOKER_TRY(cloud::CheckEndpoint("the endpoint of S3", bucket.endpoint, "AWS_ENDPOINT_URL"));
+  const AwsSpec& aws = ask.spec.aws;
+  Ec2Wish wish{cloud::WishOf(ask)};
+  if (wish.region.empty()) wish.region = AwsRegion(account.outside, account.config);
+  wish.cluster = !aws.placement.empty();
+  wish.efa = aws.efa;
+  wish.reservation = aws.capacity_reservation;
+  wish.subnets = aws.subnets;
+  wish.groups = aws.security_groups;
+  wish.profile = settings.aws_instance_profile;
+  wish.store_region = bucket.region;
+  wish.s3_endpoint = bucket.endpoint;
+  if (!InGoogle(ask).empty()) {
+    wish.google_identity = settings.aws_google_identity;
+    wish.google_account = settings.aws_google_account;
+  }
+  STOKER_ASSIGN(wish.ec2_endpoint, AwsEndpointUrl(account.outside, account.config, "ec2"));
+  STOKER_TRY(cloud::CheckEndpoint("the endpoint of EC2", wish.ec2_endpoint, "AWS_ENDPOINT_URL"));
+  return wish;
+}
+
+}  // namespace stoker

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/gce/gce_broker.h"
+
+#include <utility>
+
+#include "ledger/places.h"
+#include "provider/gce/gce_holdings.h"
+#include "provider/gce/gce_late.h"
+#include "provider/gce/gce_offers.h"
+#include "provider/gce/gce_rights.h"
+
+namespace stoker {
+namespace {
+
+class GceBroker : public Broker {
+ public:
+  GceBroker(const ProviderOptions& options, Clock& clock,
+            std::function<Result<std::shared_ptr<gce::ComputeApi>>()> api)
+      : options_(options), clock_(clock), api_(std::move(api)) {}
+
+  const BrokerTraits& traits() const override { return kGceBroker; }
+
+  Result<Provider*> Machines() override {
+    if (!options_.store) return Status(Code::kInvalid, "Compute Engine is not asked from here");
+    if (!provider_) {
+      STOKER_ASSIGN(auto api, api_());
+      provider_ =
+          MakeGceProvider(std::move(api), cloud::NotesIn(options_.store, kGceProvider, clock_));
+    }
+    return provider_.get();
+  }
+
+  Status Reach(const OfferAsk& ask) override { return CheckGceReach(ask); }
+
+  Result<std::vector<Offer>> Resolve(const OfferAsk& ask) override {
+    STOKER_ASSIGN(const GceWish wish, GceWishOf(ask, options_.settings, options_.say));
+    STOKER_ASSIGN(const auto api, api_());
+    return ResolveGce(*api, wish);
+  }
+
+  Status Complete(const LedgerRef& ledger, int64_t blob_period,
+                  std::vector<Offer>* offers) override {
+    // Whoever clears up looks where anything was made.
+    for (const Offer& offer : *offers) {
+      const Place& place = offer.ask.place;
+      STOKER_TRY(NotePlace(*ledger.store, kGceProvider, GcePlace(place.account, place.zone)));
+    }
+    return CompleteGceOffers(blob_period, offers);
+  }
+
+  Result<bool> MayStillRefuse(const std::string& token) override {
+    STOKER_ASSIGN(Provider * gce, Machines());
+    return stoker::MayStillRefuse(*gce, token);
+  }
+
+  // Google's own program knows how: a key in the project's or the machine's metadata, and a tunnel.
+  Result<Shell> Enter(const ShellAsk& ask) override {
+    const std::string who = ask.user_given ? ask.user + "@" : "";
+    Shell shell{{"gcloud", "compute", "ssh", who + ask.instance_id, "--project", ask.place.account,
+                 "--zone", ask.place.zone, "--tunnel-through-iap"}};
+    if (!ask.command.empty()) shell.words.push_back("--command=" + ask.command);
+    return shell;
+  }
+
+  Result<Rights> AddRights(Rights rights, const std::string& store_url,
+                           const std::string& /*where*/) override {
+    return AddGceRights(std::move(rights), store_url);
+  }
+
+  Result<Holdings> List(const LedgerRef& ledger, const std::string& id,
+                        bool /*everywhere*/) override {
+    STOKER_ASSIGN(const auto places, NotedPlaces(*ledger.store, kGceProvider));
+    if (places.empty()) return Holdings();
+    STOKER_ASSIGN(const auto api, api_());
+    return ListGceHoldings(*api, places, id);
+  }
+
+  Status End(const Holding& holding) override {
+    if (holding.kind == HoldingKind::kMachine) {
+      STOKER_ASSIGN(Provider * gce, Machines());
+      return gce->Terminate(holding.id);
+    }
+    STOKER_ASSIGN(const auto api, api_());
+    return EndGcePolicy(*api, holding);
+  }
+
+ private:
+  const ProviderOptions options_;
+  Clock& clock_;
+  const std::function<Result<std::shared_ptr<gce::ComputeApi>>()> api_;
+  std::unique_ptr<Provider> provider_;
+};
+
+}  // namespace
+
+std::unique_ptr<Broker> MakeGceBroker(
+    const ProviderOptions& options, Clock& clock,
+    std::function<Result<std::shared_ptr<gce::ComputeApi>>()> api) {
+  return std::make_unique<GceBroker>(options, clock, std::move(api));
+}
+
+}  // namespace stoker

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/local/local_broker.h"
+
+#include <utility>
+
+#include "policy/local_queue.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_state.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+class LocalBroker : public Broker {
+ public:
+  LocalBroker(std::string state_dir, std::function<Result<LocalProvider*>()> machines)
+      : state_dir_(std::move(state_dir)), machines_(std::move(machines)) {}
+
+  const BrokerTraits& traits() const override { return kLocalBroker; }
+
+  Result<Provider*> Machines() override {
+    STOKER_ASSIGN(LocalProvider * local, machines_());
+    return static_cast<Provider*>(local);
+  }
+
+  Result<std::vector<Offer>> Resolve(const OfferAsk& job) override {
+    Offer offer;
+    offer.ask.options = EncodeWants(WantsOf(job.spec, job.submitted));
+    return std::vector<Offer>{offer};
+  }
+
+  std::vector<std::string> Words() override { return {kLocalProvider}; }
+
+  Result<std::vector<PlaceInfo>> Places() override {
+    STOKER_ASSIGN(LocalProvider * local, machines_());
+    return local->Places();
+  }
+
+  Status AddBinaries(std::set<std::string>* digests) override {
+    const LocalState state(state_dir_);
+    for (const std::string& token : state.Tokens()) {
+      const auto boot = ReadLocalBoot(state.Dir(token));
+      if (boot.status().Is(Code::kNotFound) && !sys::DirExists(state.Dir(token))) continue;
+      if (!boot.ok()) return boot.status().WithContext("machine " + token + " may run any of them");
+      digests->insert(boot->request.binary_digest);
+      // By the path that it was started from, too: those of an older stoker may differ.
+      const std::string folder = boot->binary.substr(0, boot->binary.rfind('/'));
+      digests->insert(folder.substr(folder.rfind('/') + 1));
+    }
+    return Status::Ok();
+  }
+
+  std::vector<LeftOver> ClearOver(bool dry_run) override {
+    const auto local = machines_();
+    if (!local.ok()) return {{"", local.status()}};
+    return {{"", dry_run ? (*local)->Leftovers() : (*local)->Sweep()}};
+  }
+
+ private:
+  const std::string state_dir_;
+  const std::function<Result<LocalProvider*>()> machines_;
+};
+
+}  // namespace
+
+std::unique_ptr<Broker> MakeLocalBroker(const ProviderOptions& options,
+                                        std::function<Result<LocalProvider*>()> machines) {
+  return std::make_unique<LocalBroker>(options.state_dir, std::move(machines));
+}
+
+}  // namespace stoker

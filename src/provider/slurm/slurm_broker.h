@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of a cluster beside machines (`--infra slurm/…`).
+#pragma once
+
+#include <memory>
+
+#include "port/broker.h"
+
+namespace stoker {
+
+inline constexpr BrokerTraits kSlurmBroker{
+    .name = "slurm", .title = "Slurm", .machines = "nodes of Slurm", .reads_owner = true};
+
+std::unique_ptr<Broker> MakeSlurmBroker(const ProviderOptions& options, Clock& clock);
+
+}  // namespace stoker

@@ -21,14 +21,13 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-TEST = HERE.parent / "test"
-sys.path[:0] = [str(TEST / each) for each in ("ec2", "lab", "e2e", "")]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from ec2api.machines import Machines  # noqa: E402
-from lab_world import LabWorld  # noqa: E402
+from test.ec2.lab_world import LabWorld
+from test.lab.ec2api.machines import Machines
 
 RUNS = int(os.environ.get("RUNS", "5"))
 STEADY = 60  # seconds in which calls are counted

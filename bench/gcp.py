@@ -19,16 +19,15 @@ import statistics
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-TEST = HERE.parent / "test"
-sys.path[:0] = [str(TEST / each) for each in ("gcp", "lab", "e2e", "")]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from fake_gcs import BUCKET  # noqa: E402
-from gce_lab import GceLab  # noqa: E402
-from gce_world import LAUNCHES, GceWorld  # noqa: E402
-from gceapi.machines import Machines  # noqa: E402
+from test.fake_gcs import BUCKET
+from test.gcp.gce_world import LAUNCHES, GceWorld
+from test.lab.gce_lab import GceLab
+from test.lab.gceapi.machines import Machines
 
 RUNS = int(os.environ.get("RUNS", "3"))
 STEADY = 60  # seconds in which calls are counted

@@ -22,12 +22,12 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-for folder in ("e2e", "outside", "."):
-    sys.path.insert(0, str(HERE.parent / folder))
-import cloud_env  # noqa: E402
-import layouts_hold  # noqa: E402
-import sight  # noqa: E402
-from kit.harness import Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
+from test.checkpoint import layouts_hold
+from test.e2e.kit.harness import Results, World
+from test.outside import sight
 
 PROGRAMS = HERE / "programs"
 KILLS = 5
@@ -243,7 +243,7 @@ def play(results, world, name, words, seed):
     trial = Trial(world, name, words, seed)
     try:
         trial.play()
-    except Exception as error:  # noqa: BLE001: what there is of it is judged
+    except Exception as error:  # noqa: BLE001  # what there is of it is judged
         trial.wrong.append(f"{type(error).__name__}: {error}")
     if hasattr(trial, "job"):
         trial.judge()

@@ -6,14 +6,14 @@ google-cloud-storage reads back."""
 import pathlib
 import sys
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from kit import bucket_line  # noqa: E402
-import fake_gcs  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test import fake_gcs
+from test.e2e.kit import bucket_line
+from test.e2e.kit.harness import Results
 
 NOTHING = {"STORAGE_EMULATOR_HOST": "", "NO_GCE_CHECK": "true"}
 CASES = [

@@ -5,15 +5,15 @@
 import pathlib
 import sys
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from kit import bucket_line  # noqa: E402
-import moto_s3  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test import moto_s3
+from test.e2e.kit import bucket_line
+from test.e2e.kit.harness import Results
+from test.fault_proxy import FaultProxy
 
 LS = 5  # requests: what ledger it is, twice who is active, the names of index and labels
 

@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import sys
 
-import unsaved
-from kit.harness import PYTHON, Results, World
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e import unsaved
+from test.e2e.kit.harness import PYTHON, Results, World
 
 INSIDE = "STOKER_TEST_OWN_MOUNTS"
 USER_MAPPED = "STOKER_TEST_NOT_ROOT"

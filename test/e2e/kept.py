@@ -5,9 +5,10 @@ import os
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import texts
 
 NAMED = ("CHECKPOINT", "OUTPUT", "MODEL")
 

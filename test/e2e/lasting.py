@@ -6,8 +6,9 @@ way. What others have there is never removed, and the program never finds a save
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 # Prints what it resumes from, saves by rename, and leaves a half of a save behind.
 SAVES = """

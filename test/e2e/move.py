@@ -11,9 +11,10 @@ import re
 import signal
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import MOVABLE, steps_told
 
 
 def submit(world, steps, *more):

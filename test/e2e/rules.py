@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World, patience
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")

@@ -10,9 +10,10 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World, lock_holder  # noqa: E402
-from kit.job_kit import folder_of_trainer, running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World, lock_holder
+from test.e2e.kit.job_kit import folder_of_trainer, running
 
 
 def family(pid):

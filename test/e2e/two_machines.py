@@ -10,15 +10,15 @@ import statistics
 import sys
 import time
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from kit import apart  # noqa: E402
-import versity_s3  # noqa: E402
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+from test import versity_s3
+from test.e2e.kit import apart
+from test.e2e.kit.harness import PYTHON, Results, World, patience
+from test.e2e.kit.job_kit import running
 
 STORE = f"s3://{versity_s3.BUCKET}/team"
 LAG = 2.0  # seconds that a followed line may be old, at most

@@ -8,27 +8,28 @@ The program gives orders to the lab at $STOKER_TEST_CONTROL: see Orders."""
 
 import datetime
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import threading
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..'))
-sys.path.insert(0, os.path.join(HERE, '..', 'lab'))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import boto3  # noqa: E402
-from ec2api import groups  # noqa: E402
-from ec2api.behind import Behind  # noqa: E402
-from ec2api.front import Front  # noqa: E402
-from ec2api.service import Ec2  # noqa: E402
-from ec2api.world import World  # noqa: E402
-from keyring import Keyring  # noqa: E402
-from moto_aws import MotoAws  # noqa: E402
-from web import Server  # noqa: E402
+import boto3
+
+from test.lab.ec2api import groups
+from test.lab.ec2api.behind import Behind
+from test.lab.ec2api.front import Front
+from test.lab.ec2api.service import Ec2
+from test.lab.ec2api.world import World
+from test.lab.keyring import Keyring
+from test.lab.moto_aws import MotoAws
+from test.lab.web import Server
 
 REGION = 'us-east-1'
 ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
@@ -53,7 +54,7 @@ class Orders:
         handler.body()
         try:
             handler.out(200, getattr(self, split.path[1:])(**asked) or 'ok')
-        except Exception as error:  # noqa: BLE001: the test is told
+        except Exception as error:  # noqa: BLE001  # the test is told
             handler.out(500, str(error))
 
     def reset(self):

@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -17,8 +18,9 @@ import urllib.parse
 
 import yaml
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'google'))
-from aws_request import signed_by  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.google.aws_request import signed_by
 
 LIMIT = 86400
 SECRETS = {'ASIAX': 'sec/ret+'}  # of the role's keys

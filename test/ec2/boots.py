@@ -18,17 +18,17 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import afterwards  # noqa: E402
-import ec2_rooms  # noqa: E402
-from cloud_world import MEET, whole  # noqa: E402
-from kit.harness import Results, patience  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
-from lab_world import LabWorld, whole_checkpoint  # noqa: E402
+from test.e2e.kit.harness import Results, patience
+from test.e2e.kit.job_kit import texts
+from test.ec2 import afterwards
+from test.ec2.lab_world import LabWorld, whole_checkpoint
+from test.lab import ec2_rooms
+from test.lab.cloud_world import MEET, whole
 
 
 def test_spot(lab, check):

@@ -13,17 +13,17 @@ import pathlib
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import afterwards  # noqa: E402
-import cloud_chaos  # noqa: E402
-from ec2api import lifecycle  # noqa: E402
-from kit.bucket_view import BucketPath  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from lab_world import LabWorld  # noqa: E402
+from test.e2e.kit.bucket_view import BucketPath
+from test.e2e.kit.harness import Results
+from test.ec2 import afterwards
+from test.ec2.lab_world import LabWorld
+from test.lab import cloud_chaos
+from test.lab.ec2api import lifecycle
 
 CALLS = ('RunInstances', 'DescribeInstances', 'TerminateInstances', 'CreateTags')
 

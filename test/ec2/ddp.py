@@ -17,15 +17,16 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import afterwards  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
-from lab_world import LabWorld, whole_checkpoint  # noqa: E402
-from s3_server import BUCKET  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import texts
+from test.ec2 import afterwards
+from test.ec2.lab_world import LabWorld, whole_checkpoint
+from test.s3_server import BUCKET
 
 EPOCHS = 60
 LEAD = 40.0  # seconds of the notice

@@ -14,10 +14,12 @@ import threading
 import time
 import types
 
-from verb_lab import VerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.ec2.verb_lab import VerbLab, enter
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
 
 MARK = 'planted'  # what is searched for
 
@@ -182,8 +184,8 @@ class Late(datetime.datetime):
 def test_clock(lab, check):
     import email.utils
 
-    import web
-    from ec2api import signature
+    from test.lab import web
+    from test.lab.ec2api import signature
 
     kept = signature.datetime, web.Handler.date_time_string
     names = {**vars(datetime), 'datetime': Late}

@@ -11,10 +11,12 @@ import signal
 import sys
 import time
 
-from verb_lab import VerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.ec2.verb_lab import VerbLab, enter
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
 
 KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKm4Qb7tJmVYkqDdKQ0pJ6mXn4o0aQmSg0JqYb4r2Xyz'
 HERE = '198.51.100.7'

@@ -3,8 +3,8 @@
 
 import time
 
-from cloud_world import CloudWorld
-from s3_server import BUCKET
+from test.lab.cloud_world import CloudWorld
+from test.s3_server import BUCKET
 
 TEAM = 'team'  # the ledger, unless a world has one of its own
 
@@ -40,7 +40,7 @@ class LabWorld(CloudWorld):
 
     def notice(self, machine, lead):
         """As the spot market gives it; at its end the machine is taken away. Returns when."""
-        from ec2api.machines import reclaim
+        from test.lab.ec2api.machines import reclaim
 
         with self.lab.ec2.world.lock:
             now = time.time()

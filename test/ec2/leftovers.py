@@ -4,14 +4,17 @@
 that the ledger has noted, what a record has ended or whose time is over, and nothing else. With
 machines that do not boot; judged by what the lab has, and by what it was asked."""
 
+import pathlib
 import sys
 import time
 
-from verb_lab import VerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.ec2.verb_lab import VerbLab, enter
 
 enter()
-from kit.harness import Results  # noqa: E402
-from s3_server import BUCKET  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.s3_server import BUCKET
 
 PAST = '2020-01-01T00:00:00Z'
 

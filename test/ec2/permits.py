@@ -9,15 +9,18 @@ each request by the policy of who signed it (ec2api/rights.py).
 
 import copy
 import json
+import pathlib
 import sys
 
-import verb_lab
-from policy_lint import lint, python
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.ec2 import verb_lab
+from test.lab.policy_lint import lint, python
 
 python()
 verb_lab.enter()
-from ec2api import groups  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.lab.ec2api import groups
 
 REGION = 'us-east-1'
 # What lists and launches touch has no name before.

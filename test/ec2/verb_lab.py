@@ -4,13 +4,10 @@ namespace of their own: stoker refuses endpoints on loopback, which machines cou
 root or user namespaces. Call enter() first, in a program of its own."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
-TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TEST), str(TEST / 'lab'), str(TEST / 'e2e')]
-import cloud_env  # noqa: E402
+from test import cloud_env
 
 INSIDE = 'STOKER_VERB_LAB'
 ADDRESS = '192.0.2.1'  # for documentation alone: nobody else's
@@ -33,8 +30,8 @@ class VerbLab:
     """`ec2`, `log`, `keyring`, `front`: see unbooted.py. `world(name)`: who submits."""
 
     def __enter__(self):
-        from moto_s3 import MotoS3
-        from unbooted import Unbooted
+        from test.lab.unbooted import Unbooted
+        from test.moto_s3 import MotoS3
 
         self.below = Unbooted(ADDRESS).__enter__()
         self.s3 = MotoS3(host='0.0.0.0').__enter__()
@@ -68,8 +65,8 @@ class VerbLab:
         return keys
 
     def world(self, name, keys=None):
-        from kit.harness import World
-        from s3_server import BUCKET
+        from test.e2e.kit.harness import World
+        from test.s3_server import BUCKET
 
         made = World(name)
         made.env.update(self.env(keys))

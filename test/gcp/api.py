@@ -10,20 +10,21 @@ know."""
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import threading
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, '..'), os.path.join(HERE, '..', 'lab')]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from gceapi import lifecycle  # noqa: E402
-from gceapi.service import CHANGES  # noqa: E402
-from unbooted_gce import UnbootedGce  # noqa: E402
+from test.lab.gceapi import lifecycle
+from test.lab.gceapi.service import CHANGES
+from test.lab.unbooted_gce import UnbootedGce
 
 
 class Orders:
@@ -44,7 +45,7 @@ class Orders:
             with self.api.world.lock:
                 told = getattr(self, split.path[1:])(**asked)
             handler.out(200, told or 'ok')
-        except Exception as error:  # noqa: BLE001: the test is told
+        except Exception as error:  # noqa: BLE001  # the test is told
             handler.out(500, f'{type(error).__name__}: {error}')
 
     def reset(self):
@@ -159,7 +160,7 @@ class Orders:
 
 def main(argv):
     with UnbootedGce() as lab:
-        from web import Server
+        from test.lab.web import Server
 
         control = Server(Orders(lab))
         env = {'PATH': os.environ['PATH'], 'HOME': '/nonexistent', **lab.env(),

@@ -3,12 +3,15 @@
 """What a job may ask of Google and cannot have: one error each, with the nearest that there is or
 what to do, and nothing is made. Against the lab's Compute Engine, with the binary as it is."""
 
+import pathlib
 import sys
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.gcp.gce_verb_lab import GceVerbLab, enter
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
 
 HERE = ('--infra', 'gcp/us-central1')
 LONG = 'x' * 64

@@ -7,6 +7,7 @@ of Compute Engine is held against Google's discovery documents: boot.py DRIVER""
 import hashlib
 import http.server
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -14,14 +15,13 @@ import tempfile
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, '..'), os.path.join(HERE, '..', 'google')]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import api_rules  # noqa: E402
-import storage_rules  # noqa: E402
-from gceapi.discovery import discovery  # noqa: E402
+from test.google import api_rules, storage_rules
+from test.lab.gceapi.discovery import discovery
 
 LIMIT = 86400
 

@@ -18,19 +18,19 @@ import sys
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from cloud_world import MEET, whole  # noqa: E402
-from fake_gcs import BUCKET  # noqa: E402
-from gce_lab import NODES, SUBMITTER, GceLab  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from gceapi import lifecycle  # noqa: E402
-from gceapi.service import CHANGES, PROJECT  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import texts
+from test.fake_gcs import BUCKET
+from test.gcp.gce_world import GceWorld
+from test.lab.cloud_world import MEET, whole
+from test.lab.gce_lab import NODES, SUBMITTER, GceLab
+from test.lab.gceapi import lifecycle
+from test.lab.gceapi.service import CHANGES, PROJECT
 
 LABELS = {'stoker-ledger', 'stoker-job', 'stoker-request', 'stoker-launches', 'stoker-expires'}
 

@@ -14,18 +14,18 @@ import pathlib
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402, I001: before what looks for rooms elsewhere
-import cloud_chaos  # noqa: E402
-from boots import by_hand, judge  # noqa: E402
-from fake_gcs import BUCKET  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from gceapi import lifecycle  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.fake_gcs import BUCKET
+from test.gcp.boots import by_hand, judge
+from test.gcp.gce_world import GceWorld
+from test.lab import cloud_chaos
+from test.lab.gce_lab import GceLab
+from test.lab.gceapi import lifecycle
 
 CALLS = ('instances.insert', 'instances.bulkInsert', 'instances.aggregatedList', 'instances.get',
          'instances.delete', 'zoneOperations.get', 'zoneOperations.list')  # fmt: skip

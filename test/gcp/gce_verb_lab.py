@@ -3,19 +3,16 @@
 in a network namespace of their own (test/ec2/verb_lab.py). Call enter() first, in a program of its
 own."""
 
-import pathlib
-import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / 'ec2')]
-from verb_lab import ADDRESS, enter  # noqa: E402, F401
+from test.ec2.verb_lab import ADDRESS, enter  # noqa: F401
 
 
 class GceVerbLab:
     """`api`, `log`, `front`, `identity`: see unbooted_gce.py. `world(name)`: who submits."""
 
     def __enter__(self):
-        from fake_gcs import FakeGcs
-        from unbooted_gce import UnbootedGce
+        from test.fake_gcs import FakeGcs
+        from test.lab.unbooted_gce import UnbootedGce
 
         self.below = UnbootedGce(ADDRESS).__enter__()
         self.gcs = FakeGcs(ADDRESS).__enter__()
@@ -28,8 +25,8 @@ class GceVerbLab:
         self.gcs.__exit__()
 
     def world(self, name):
-        from fake_gcs import BUCKET
-        from kit.harness import World
+        from test.e2e.kit.harness import World
+        from test.fake_gcs import BUCKET
 
         made = World(name)
         made.env.update({**self.below.env(), **self.gcs.env()})

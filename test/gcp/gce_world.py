@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A World whose jobs run on the lab's machines of Compute Engine."""
 
-from cloud_world import CloudWorld
-from fake_gcs import BUCKET
-from gceapi import lifecycle
+from test.fake_gcs import BUCKET
+from test.lab.cloud_world import CloudWorld
+from test.lab.gceapi import lifecycle
 
 LAUNCHES = ('instances.insert', 'instances.bulkInsert', 'regionInstances.bulkInsert')
 

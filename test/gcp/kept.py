@@ -8,12 +8,15 @@ ends in boots.py kept.
     kept.py [PART…]"""
 
 import json
+import pathlib
 import sys
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.gcp.gce_verb_lab import GceVerbLab, enter
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
 
 GCLOUD = """#!/bin/sh
 for word in "$@"; do printf '%s\\n' "$word"; done >"$EVIDENCE/words"

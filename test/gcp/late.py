@@ -6,14 +6,17 @@ machines that do not boot; judged by what Compute Engine was asked.
 
     late.py [PART…]"""
 
+import pathlib
 import signal
 import sys
 import time
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.gcp.gce_verb_lab import GceVerbLab, enter
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
 
 FULL = 'ZONE_RESOURCE_POOL_EXHAUSTED'
 RUN = ('run', '--detach', '--infra', 'gcp/us-central1', '--instance-type', 'e2-standard-2')

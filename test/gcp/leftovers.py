@@ -5,15 +5,18 @@ says is over, in every zone, and nothing else; not what somebody has made with t
 VMs that do not boot; judged by what the lab has, and by what it was asked."""
 
 import json
+import pathlib
 import sys
 import urllib.request
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.gcp.gce_verb_lab import GceVerbLab, enter
 
 enter()
-from gceapi import lifecycle, policies  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from unbooted_gce import OWN  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.lab.gceapi import lifecycle, policies
+from test.lab.unbooted_gce import OWN
 
 PAST = '1577836800'  # 2020
 CLOUD = 'https://www.googleapis.com/auth/cloud-platform'

@@ -11,16 +11,19 @@ of the bucket are for test/e2e/gcs_over_tls.py.
 
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.gcp.gce_verb_lab import GceVerbLab, enter
 
 enter()
-from gceapi import lifecycle  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from unbooted_gce import OWN, ROLE  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.lab.gceapi import lifecycle
+from test.lab.unbooted_gce import OWN, ROLE
 
 LOOKER = 'looker@lab-project.iam.gserviceaccount.com'
 INFRA = ('--infra', 'gcp/us-central1')

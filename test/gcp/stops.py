@@ -11,18 +11,18 @@ import sys
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402, I001: before what looks for rooms elsewhere
-from boots import by_hand, judge  # noqa: E402
-from cloud_world import whole  # noqa: E402
-from fake_gcs import BUCKET  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from gceapi import lifecycle  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.fake_gcs import BUCKET
+from test.gcp.boots import by_hand, judge
+from test.gcp.gce_world import GceWorld
+from test.lab.cloud_world import whole
+from test.lab.gce_lab import GceLab
+from test.lab.gceapi import lifecycle
 
 FILE = """name: again
 workdir: {work}

@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from machine import PYTHON, REHEARSED, gpus, kind, show
+from test.gpu.machine import PYTHON, REHEARSED, gpus, kind, show
 
 OTHERS = ("H200", "H100", "A100", "L4")
 

@@ -13,7 +13,7 @@ import signal
 import time
 import types
 
-from kit import chaos_checks
+from test.e2e.kit import chaos_checks
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / 'e2e' / 'programs' / 'chaos_trainer.py'
 LIMIT = 400

@@ -6,12 +6,10 @@ cloud was asked: no stoker runs outside meanwhile."""
 import json
 import pathlib
 import re
-import sys
 
 TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TEST / 'e2e'))
-from kit.harness import World  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
+from test.e2e.kit.harness import World
+from test.e2e.kit.job_kit import texts
 
 TRAIN = """import os, runpy
 runpy.run_path('trainer.py', run_name='__main__')

@@ -7,8 +7,8 @@ import time
 from unittest import mock
 from urllib.parse import urlsplit
 
-from gce_checks import State
-from gceapi import (
+from test.lab.gce_checks import State
+from test.lab.gceapi import (
     capacity,
     catalogue,
     checks,

@@ -10,15 +10,15 @@ import re
 import subprocess
 import sys
 
-TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TEST / each) for each in ('lab', 'gcp', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import MOVABLE, steps_told
+from test.gcp.gce_world import GceWorld
+from test.lab.gce_lab import GceLab
 
 STEPS = 900
 

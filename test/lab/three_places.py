@@ -12,18 +12,18 @@ import re
 import subprocess
 import sys
 
-TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TEST / each) for each in ('lab', 'ec2', 'gcp', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import google_names  # noqa: E402
-from cloud_world import CloudWorld  # noqa: E402
-from fake_gcs import BUCKET  # noqa: E402
-from gce_lab import NODES, SUBMITTER, GceLab  # noqa: E402
-from gce_rooms import GATE  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told, texts  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import MOVABLE, steps_told, texts
+from test.fake_gcs import BUCKET
+from test.lab import google_names
+from test.lab.cloud_world import CloudWorld
+from test.lab.gce_lab import NODES, SUBMITTER, GceLab
+from test.lab.gce_rooms import GATE
 
 STEPS = 900
 AMAZON, GOOGLE = 'aws/us-east-1', 'gcp/us-central1'

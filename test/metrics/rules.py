@@ -7,8 +7,9 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
 
 # Says its loss for step after step; STEP=VALUE sets it from there on. "wait": until it is stopped.
 # "slow": ten steps a second.

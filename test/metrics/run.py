@@ -12,9 +12,9 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-from kit.harness import PYTHON, Results, World  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 # Trains from the step in checkpoints/step, says so in four ways, and waits where it is told to.
 PROGRAM = r"""

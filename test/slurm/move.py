@@ -10,12 +10,12 @@ import pathlib
 import re
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "kit"), str(HERE.parent / "e2e")]
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
-from lab import Lab  # noqa: E402
-from slurm_world import SlurmWorld  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import MOVABLE, steps_told
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import SlurmWorld
 
 
 def begun(world, steps):

@@ -15,13 +15,11 @@ import shutil
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from kit.harness import PYTHON, Results, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
-from lab import Lab  # noqa: E402
-from slurm_world import ENDS, SlurmWorld, whole  # noqa: E402
+from test.e2e.kit.harness import PYTHON, Results, patience
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import ENDS, SlurmWorld, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

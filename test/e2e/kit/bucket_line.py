@@ -7,8 +7,8 @@ import json
 import statistics
 import time
 
-from kit.harness import PYTHON, World, patience
-from kit.job_kit import running, texts, trainer
+from test.e2e.kit.harness import PYTHON, World, patience
+from test.e2e.kit.job_kit import running, texts, trainer
 
 LAG = 2.0  # seconds that a followed line may be old, at most
 

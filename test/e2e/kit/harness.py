@@ -216,7 +216,7 @@ class Results:
     def run(self, name, function, *args):
         try:
             function(*args)
-        except Exception as error:  # noqa: BLE001: a test that breaks has failed
+        except Exception as error:  # noqa: BLE001  # a test that breaks has failed
             self.check(name, False, f"{type(error).__name__}: {error}")
         else:
             self.check(name, True)

@@ -6,7 +6,7 @@ import pathlib
 import re
 import shutil
 
-from kit.harness import PYTHON
+from test.e2e.kit.harness import PYTHON
 
 PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
 

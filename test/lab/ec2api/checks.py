@@ -7,7 +7,7 @@ import binascii
 import datetime
 import re
 
-from ec2api.errors import (
+from test.lab.ec2api.errors import (
     Refusal,
     combination,
     invalid,

@@ -5,8 +5,8 @@ when the operation ends."""
 import time
 import uuid
 
-from gceapi import catalogue, checks, errors, lifecycle
-from gceapi.world import Disk, Instance, Operation
+from test.lab.gceapi import catalogue, checks, errors, lifecycle
+from test.lab.gceapi.world import Disk, Instance, Operation
 
 FIELD = 'resource.instanceProperties'
 MOST = 1000  # of one bulkInsert in a zone

@@ -4,8 +4,8 @@ a limit of time, a machine that goes off by itself."""
 
 import time
 
-from gceapi import errors, views
-from gceapi.world import Operation, moment_of, seconds
+from test.lab.gceapi import errors, views
+from test.lab.gceapi.world import Operation, moment_of, seconds
 
 SYSTEM = 'system'
 

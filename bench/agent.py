@@ -27,7 +27,7 @@ class Watched:
 
     def __init__(self, pids):
         self.pids = pids
-        self.rss = {pid: 0 for pid in pids}
+        self.rss = dict.fromkeys(pids, 0)
         self.anonymous = dict(self.rss)
         self.began = time.monotonic()
         self.cpu_before = {pid: cpu_seconds(pid) for pid in pids}

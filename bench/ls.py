@@ -13,15 +13,7 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[1])
 
-from bench.lib.sandbox import (
-    BENCH_BIN,
-    FIGURES,
-    STOKER,
-    Sandbox,
-    in_memory,
-    milliseconds,
-    versus,
-)
+from bench.lib.sandbox import BENCH_BIN, FIGURES, STOKER, Sandbox, in_memory, milliseconds, versus
 
 RUNS = int(os.environ.get("RUNS", "15"))
 JOBS = 10_000

@@ -160,7 +160,7 @@ class Trial:
         self.all = {n: self.saves(n) for n in range(1, KILLS + 2)}
         self.kept = {n: [one for one in saves if self.is_kept(one)]
                      for n, saves in self.all.items()}  # fmt: skip
-        for attempt, saves in self.all.items():
+        for attempt in self.all:
             kept, rested = self.kept[attempt], self.rested(attempt)
             lost = [one.step for one in rested if one not in kept]
             if len(lost) > 1:
@@ -178,7 +178,7 @@ class Trial:
 
     def rested(self, attempt):
         """Saves that nothing followed for RESTS."""
-        saves = [one for one in self.all[attempt]]
+        saves = list(self.all[attempt])
         until = [one.begin for one in saves[1:]]
         until.append(self.ends[attempt][0] if attempt in self.ends else float("inf"))
         return [one for one, then in zip(saves, until) if one.end and then - one.end >= RESTS]

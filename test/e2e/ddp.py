@@ -161,7 +161,7 @@ def check_curve(results, world, job):
         new,
     )
     results.check("curve: at most two epochs are redone", len(old) - saved <= 2, [len(old), saved])
-    both = {e: loss for e, loss in old}
+    both = dict(old)
     again = [(e, both[e], loss) for e, loss in new if e in both and abs(both[e] - loss) > 0.0002]
     results.check("curve: an epoch that is redone has the same loss", not again, again)
     results.check(

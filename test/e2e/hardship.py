@@ -327,7 +327,7 @@ def shared_blocks(world, results):
                 "    os.rename('checkpoints/new', 'checkpoints/model.pt')\n    time.sleep(4)\n")
         world.program(text)
         env = {"HOME": str(where), "XDG_CACHE_HOME": str(where / "cache")}
-        used = lambda: shutil.disk_usage(where).used  # noqa: E731
+        used = lambda: shutil.disk_usage(where).used
         begin = used()
         job = world.submit("--", PYTHON, "prog.py", env=env)
         most = 0

@@ -80,7 +80,7 @@ def test_ledger_id(results, world):
                   done.returncode == 1 and "ledger.json" in done.stderr
                   and '"id":"ID"' in done.stderr and "not damaged" in done.stderr
                   and "emove the file" not in done.stderr, done.stderr)  # fmt: skip
-    path.write_text('{"format":1,"id":"%s"}\n' % json.loads(whole)["id"])
+    path.write_text(json.dumps({"format": 1, "id": json.loads(whole)["id"]}) + "\n")
     results.check("ledger.json written as told: all is back", world.json("ls"))
 
 
@@ -110,8 +110,8 @@ def test_old_time(results, world):
     lines[at] = ",".join(parts)
     body = "".join(line + "\n" for line in lines)
     digest = subprocess.run(["sha256sum"], input=body.encode(), capture_output=True).stdout[:64]
-    segment.write_text(body + '{"format":1,"lines":%d,"sha256":"%s"}\n'
-                       % (len(lines), digest.decode()))  # fmt: skip
+    end = {"format": 1, "lines": len(lines), "sha256": digest.decode()}
+    segment.write_text(body + json.dumps(end, separators=(",", ":")) + "\n")
     mended = world.stoker("ls", "--all")
     again = world.stoker("ls", "--all")
     results.check("a line that cannot be read: is said, and made again from the record",

@@ -51,7 +51,7 @@ def test_silent(results, world):
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
     looks = world.store / "jobs" / job / "looks.json"
     report = world.store / "reports" / job / "1-0.json"
-    record = lambda: world.json("show", job)["job"]  # noqa: E731
+    record = lambda: world.json("show", job)["job"]
     instance = record()["launches"][0]["instance_id"]
     world.json("controller", "--once")
     results.check("nothing is kept while its node reports", not looks.exists())

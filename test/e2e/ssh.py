@@ -104,7 +104,7 @@ def test_shared(results, pool, here, there):
                   all("1st in line: waits for 2 GPUs" in why and "box" in why
                       for why in queued.values()), queued)  # fmt: skip
     jobs.let_go(*ids)
-    for name, job in ids.items():
+    for job in ids.values():
         here.stoker("wait", job, timeout=120)
     states = {name: there.job(job)["state"] for name, job in ids.items()}
     results.check("all end right", set(states.values()) == {"Succeeded"}, states)

@@ -89,7 +89,7 @@ class Cloud(http.server.BaseHTTPRequestHandler):
             keys += ' "Expiration" : "x"\n}'
             return self.answer(200, keys.encode())
         Cloud.seen.append((self.path, dict(self.headers)))
-        if not self.path.removesuffix('?alt=media').endswith('-%05d' % Cloud.period):
+        if not self.path.removesuffix('?alt=media').endswith(f'-{Cloud.period:05d}'):
             return self.answer(404)
         return self.answer(200, Cloud.blob)
 
@@ -251,7 +251,7 @@ def fetched(checks, root, how):
     agent = f'{root}/agent'
     ran = os.path.exists(agent) and open(agent, encoding='utf-8').read()
     checks.expect(f'{how}: the agent starts', ran and ran.startswith('__agent '), done.stdout)
-    blob = [head for path, head in Cloud.seen if path.endswith('-%05d' % Cloud.period)]
+    blob = [head for path, head in Cloud.seen if path.endswith(f'-{Cloud.period:05d}')]
     signed = blob and blob[-1].get('Authorization', '')
     checks.expect('  signed', signed and 'Credential=ASIAX/' in signed, signed)
     checks.expect('  with the session', signed and 'x-amz-security-token' in signed, signed)

@@ -172,7 +172,7 @@ def everywhere(lab, check):
     with lab.world('wide') as world:
         job = submit(world, 'ap-south-1')
         machine = lab.machines(job)[0]
-        for key in [k for k in lab.s3.keys('wide/places/')]:
+        for key in list(lab.s3.keys('wide/places/')):
             lab.s3.client.delete_object(Bucket=lab.s3.bucket, Key=key)
         tag(lab, machine.id, 'stoker-expires', PAST, 'ap-south-1')
         told, _ = things(world, '--dry-run')

@@ -98,7 +98,7 @@ class Cloud(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if not self.path.startswith('/computeMetadata/v1/'):
             self.note(storage_rules.Call(self.command, self.path, self.headers.items()).wrong)
-            there = self.allowed() and '-%05d?alt=media' % Cloud.period in self.path
+            there = self.allowed() and f'-{Cloud.period:05d}?alt=media' in self.path
             return self.answer(200 if there else 404, Cloud.blob if there else b'no')
         if self.headers.get('Metadata-Flavor') != 'Google':
             return self.answer(403)
@@ -200,7 +200,7 @@ def fetched(checks, root, server):
     done = root.sh('-c', script, **host)
     agent = f'{root.path}/agent'
     checks.expect('the agent starts', read(agent).startswith('__agent '), done.stdout)
-    got = [each for each in Cloud.seen if '-%05d?' % Cloud.period in each[1]]
+    got = [each for each in Cloud.seen if f'-{Cloud.period:05d}?' in each[1]]
     checks.expect("  with the VM's token", got and got[-1][2], Cloud.seen)
     env = read(f'{root.path}/agent-env')
     checks.expect('  and its addresses', f'OVERRIDES_COMPUTE={url}/compute/v1/' in env, env)

@@ -92,7 +92,7 @@ def part_turns(results, world):
     usage = {r["job"] if "job" in r else r["node"]: r.get("gpu")
              for r in world.json("show", c)["reports"]}  # fmt: skip
     results.check("turns: gpus: 0 is not told of as using one", not any(usage.values()), usage)
-    for name, job, after in (("a", a, b), ("b", b, d)):
+    for name, after in (("a", b), ("b", d)):
         freed = time.time()
         hold[name].touch()
         world.says(after, "facts")

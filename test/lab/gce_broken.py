@@ -67,7 +67,7 @@ def _deletes_instead(api, params, body, who):
 
 
 def _silence_is_empty(scope):
-    return lists._nothing(scope)  # noqa: SLF001
+    return lists._nothing(scope)
 
 
 def _new_token(self, email, scopes):

@@ -250,7 +250,7 @@ def test_faults(results, world, browser, page, job, pictures):
     views.close()
     small = Views(browser, page.url, width=390, height=780)
     small.go(f"#/job/{job}", ".timeline")
-    for name, view, wait, charts in looks:
+    for name, view, wait, _ in looks:
         small.go(view, wait)
         wide = small.tab.evaluate("document.documentElement.scrollWidth")
         results.check(f"phone: {name}: nothing stands out at the side", wide <= 390, wide)

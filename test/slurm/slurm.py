@@ -131,7 +131,7 @@ def test_preempted(lab, check, _):
         check("a job that is preempted goes on", state == "Succeeded" and len(runs) == 2,
               (state, runs))
         check("where it was", not whole(runs, 100, redone=1), runs)
-        states = dict((n, s) for n, _, s in lab.all_jobs())
+        states = {n: s for n, _, s in lab.all_jobs()}
         check("Slurm says that it preempted it, and ran the other",
               states[first] in ("PREEMPTED", "COMPLETED", "CANCELLED") and high in states, states)
         world.nothing_left(job)

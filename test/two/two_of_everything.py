@@ -145,7 +145,7 @@ class Get(Verb):
         return ["get", party.base, "checkpoint", str(party.folder / "got")]
 
     def right(self, party, target, done):
-        files = [p for p in (party.folder / "got").rglob("s-*")]
+        files = list((party.folder / "got").rglob("s-*"))
         shutil.rmtree(party.folder / "got", ignore_errors=True)
         return "" if files else f"nothing came: {done.stderr}"
 

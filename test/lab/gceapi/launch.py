@@ -183,7 +183,7 @@ def _decide_bulk(api, operation, asked):
 
 
 def _one_of_bulk(api, operation, project, zone, told, name):
-    copy = {key: value for key, value in told.items()}
+    copy = dict(told)
     copy['disks'] = [
         {**each, 'initializeParams': dict(each.get('initializeParams', {}))}
         for each in told['disks']

@@ -25,8 +25,7 @@ from test.lab import lab as lab_of
 
 lab_of.enter()
 from test.e2e.kit.harness import Results
-from test.ec2 import afterwards
-from test.ec2.lab_world import LabWorld
+from test.ec2.lab_world import LabWorld, judge
 from test.ec2.wire import Wire
 from test.s3_server import BUCKET
 
@@ -365,8 +364,7 @@ def main(names):
         with concurrent.futures.ThreadPoolExecutor(len(lines)) as pool:
             for each in [pool.submit(play, line) for line in lines]:
                 each.result()
-        afterwards.judge(lab, results.check)
-        results.check('the lab has no bug', not lab.bugs, lab.bugs)
+        judge(lab, results.check)
     results.finish()
 
 

@@ -20,8 +20,7 @@ from test.e2e.kit.harness import Results
 from test.e2e.kit.job_kit import texts
 from test.e2e.repository import Git
 from test.fake_gcs import BUCKET
-from test.gcp.boots import judge
-from test.gcp.gce_world import GceWorld
+from test.gcp.gce_world import GceWorld, judge
 from test.lab.gce_lab import GceLab
 
 TRAIN = """import json, os, socket, urllib.request

@@ -3,7 +3,7 @@
 """VMs of a job that failed (keep_failed), and `stoker ssh` to them, with VMs that do not boot: this
 test says what their nodes would say. Judged by what the lab has and was asked, and by a gcloud of
 the test's own, which tells what it was called with. By itself, as only a VM that boots can, one
-ends in boots.py kept.
+ends in test/cloud/boots.py gcp kept.
 
     kept.py [PART…]"""
 

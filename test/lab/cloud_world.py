@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A World whose jobs run on the lab's machines, whatever cloud moves them, and what boots.py of
-each cloud asks of them. What happens is read from the disks of the machines and from what the
-cloud was asked: no stoker runs outside meanwhile."""
+"""A World whose jobs run on the lab's machines, whatever cloud moves them. What happens is read from
+the disks of the machines and from what the cloud was asked: no stoker runs outside meanwhile."""
 
 import json
 import pathlib

@@ -16,10 +16,9 @@ import types
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.ec2.verb_lab import VerbLab, enter
+from test.cloud.verb_lab import Ec2Lab, enter, parts_of, play
 
 enter()
-from test.e2e.kit.harness import Results
 
 MARK = 'planted'  # what is searched for
 
@@ -206,18 +205,5 @@ def test_clock(lab, check):
         signature.datetime, web.Handler.date_time_string = kept
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
-def main(names):
-    results = Results()
-    with VerbLab() as lab:
-        for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
-        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
-    results.finish()
-
-
 if __name__ == '__main__':
-
-    sys.exit(main(sys.argv[1:]))
+    play(Ec2Lab, parts_of(globals()), sys.argv[1:])

@@ -14,12 +14,11 @@ import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.ec2 import verb_lab
+from test.cloud.verb_lab import Ec2Lab, enter, parts_of, play
 from test.lab.policy_lint import lint, python
 
 python()
-verb_lab.enter()
-from test.e2e.kit.harness import Results
+enter()
 from test.lab.ec2api import groups
 
 REGION = 'us-east-1'
@@ -195,13 +194,12 @@ def submits(lab, world):
     return came, words
 
 
-ONLY = ''  # see the top
 SWEEPS = ('ec2:DeleteVolume', 'ec2:RevokeSecurityGroupIngress',  # the lab's leftovers.py
           'ec2:DeleteSecurityGroup',
           'ec2-instance-connect:SendSSHPublicKey')  # kept.py
 
 
-def test_submitter(lab, check):
+def test_submitter(lab, check, only=''):
     policy = printed(lab)['submitter']
     with lab.world('team', lab.user('all', policy)) as world:
         whole, words = submits(lab, world)
@@ -212,7 +210,7 @@ def test_submitter(lab, check):
         check('the printed rights are enough', wanted.items() <= dict(whole).items()
               and 'not authorized' not in words, (whole, words))  # fmt: skip
         for number, (at, action) in enumerate(actions(policy)):
-            if action in SWEEPS or ONLY not in action:
+            if action in SWEEPS or only not in action:
                 continue
             keys = lab.user(f'less{number}', without(policy, at, action))
             world.env.update(lab.env(keys))
@@ -252,7 +250,7 @@ def looks(lab, world, owner):
     return came, words
 
 
-def test_node(lab, check):
+def test_node(lab, check, only=''):
     policy = printed(lab)['node']
     with lab.world('crew') as owner, lab.world('crew', lab.user('node', policy)) as world:
         whole, words = looks(lab, world, owner)
@@ -263,7 +261,7 @@ def test_node(lab, check):
         for number, (at, action) in enumerate(actions(policy)):
             if (policy['Statement'][at]['Sid'], action) == ('Own', 'ec2:CreateTags'):
                 continue  # below
-            if ONLY not in action:
+            if only not in action:
                 continue
             keys = lab.user(f'nless{number}', without(policy, at, action))
             world.env.update(lab.env(keys))
@@ -336,19 +334,5 @@ def test_doctor(lab, check):
         world.stoker('cancel', '--no-wait', job)
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
-def main(names):
-    results = Results()
-    with verb_lab.VerbLab() as lab:
-        for name in names or PARTS:
-            global ONLY
-            name, _, ONLY = name.partition('/')
-            results.run(name, PARTS[name], lab, results.check)
-        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
-    results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    play(Ec2Lab, parts_of(globals()), sys.argv[1:])

@@ -18,10 +18,9 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.gcp.gce_verb_lab import GceVerbLab, enter
+from test.cloud.verb_lab import GceLab, enter, parts_of, play
 
 enter()
-from test.e2e.kit.harness import Results
 from test.lab.gceapi import lifecycle
 from test.lab.unbooted_gce import OWN, ROLE
 
@@ -281,23 +280,14 @@ def test_less(lab, check, only=''):
             check('  which is said', right in words or right in FOR_WORDS, words[-800:])
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
+class Lab(GceLab):
+    """With an image of its own, in the form of test/lab/gceapi/catalogue.py."""
 
-
-# In the form of test/lab/gceapi/catalogue.py.
-MINE = ('lab-project', 'mine', 'mine', 10, 'X86_64', False)
-
-
-def main(names):
-    results = Results()
-    with GceVerbLab() as lab:
-        lab.api.own_images.append(MINE)
-        for name in names or PARTS:
-            part, *only = name.split('/')
-            results.run(name, PARTS[part], lab, results.check, *only)
-        lab.judge(results.check)
-    results.finish()
+    def __enter__(self):
+        super().__enter__()
+        self.api.own_images.append(('lab-project', 'mine', 'mine', 10, 'X86_64', False))
+        return self
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    play(Lab, parts_of(globals()), sys.argv[1:])

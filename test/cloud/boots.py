@@ -11,7 +11,6 @@ Once a job is submitted no stoker runs outside. Judged by the disks of the machi
 cloud was asked, by the bucket, and at the end by boto3 or Google's own client."""
 
 import concurrent.futures
-import functools
 import os
 import pathlib
 import re
@@ -27,7 +26,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test.lab import lab as lab_of
 
 lab_of.enter()
-from test.e2e.kit.harness import Results, patience
+from test.e2e.kit.harness import Results, parts_of, patience
 from test.e2e.kit.job_kit import texts
 from test.ec2 import lab_world as ec2
 from test.ec2.lab_world import LabWorld, whole_checkpoint
@@ -40,6 +39,10 @@ from test.lab.gce_lab import NODES
 from test.lab.gceapi.service import CHANGES, PROJECT
 
 LABELS = {'stoker-ledger', 'stoker-job', 'stoker-request', 'stoker-launches', 'stoker-expires'}
+
+
+def cloud_of(lab):
+    return gcp if isinstance(lab, gcp.Lab) else ec2
 
 
 def seen_by_google(lab, machine, check):
@@ -55,15 +58,16 @@ def seen_by_google(lab, machine, check):
     check('Google: its disk ends with it', told.disks[0].auto_delete)
 
 
-def test_spot(cloud, lab, check):
+def test_spot(lab, check):
     """A notice by the metadata service: 40 s ahead on EC2, 120 s on Compute Engine."""
-    with cloud.World(lab, 'spot') as world:
-        steps = 400 if cloud is gcp else 160
+    with cloud_of(lab).World(lab, 'spot') as world:
+        google = isinstance(world, GceWorld)
+        steps = 400 if google else 160
         job = world.train(steps, '--spot')
         first = world.machine(job, 0)
         world.trained(first, 10)
         check('nothing of stoker runs outside', not world.outside(), world.outside())
-        if cloud is gcp:
+        if google:
             seen_by_google(lab, first, check)
         else:
             check('it is a spot instance', first.spot and first.shutdown == 'terminate')
@@ -71,7 +75,7 @@ def test_spot(cloud, lab, check):
         world.notice(first)
         second = world.machine(job, 1, limit=120)
         check('spot: a successor is asked for while the first one lives', world.lives(first), first.state())
-        if cloud is gcp:
+        if google:
             changes = [each['method'] for each in lab.log[before:] if each.get('method') in CHANGES]
             check('spot: nothing else was changed before', changes[:1] == ['instances.insert'], changes)
         world.over(job, limit=400)
@@ -89,8 +93,8 @@ def test_spot(cloud, lab, check):
               who[0] == world.submitter() and world.is_node(who[-1]), (who, second.id))
 
 
-def test_gang(cloud, lab, check):
-    with cloud.World(lab, 'gang') as world:
+def test_gang(lab, check):
+    with cloud_of(lab).World(lab, 'gang') as world:
         world.program(MEET, 'meet.py')
         job = world.submit('--infra', world.infra, '--num-nodes', '2', '--', '/usr/bin/python3',
                            'meet.py')  # fmt: skip
@@ -104,9 +108,9 @@ def test_gang(cloud, lab, check):
         check('gang: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
 
 
-def test_killed(cloud, lab, check):
+def test_killed(lab, check):
     """kill -9 of the agent: the machine stays, and goes on in its place."""
-    with cloud.World(lab, 'killed') as world:
+    with cloud_of(lab).World(lab, 'killed') as world:
         job = world.train(100)
         first = world.machine(job, 0)
         world.trained(first, 10)
@@ -120,9 +124,9 @@ def test_killed(cloud, lab, check):
         check('killed: with each step made, from a checkpoint', not whole(runs, 100, 15), runs)
 
 
-def test_stopped(cloud, lab, check):
+def test_stopped(lab, check):
     """Somebody stops the machine: it is told by its shutdown, and its job goes on elsewhere."""
-    with cloud.World(lab, 'stopped') as world:
+    with cloud_of(lab).World(lab, 'stopped') as world:
         job = world.train(120)
         first = world.machine(job, 0)
         world.trained(first, 10)
@@ -546,20 +550,9 @@ ALONE = ('classic',)  # what changes the lab's own settings
 AT_LENGTH = ('barren',)  # only where it is named
 
 
-def parts_of(name):
-    """Those of both clouds, and those of this one."""
-    own = {each.removeprefix(f'{name}_'): part for each, part in globals().items() if each.startswith(f'{name}_')}
-    both = {each[5:]: functools.partial(part, CLOUDS[name]) for each, part in globals().items()
-            if each.startswith('test_')}
-    return both | own
-
-
-CLOUDS = {'ec2': ec2, 'gcp': gcp}
-
-
 def main(name, *names):
     results = Results()
-    cloud, parts = CLOUDS[name], parts_of(name)
+    cloud, parts = {'ec2': ec2, 'gcp': gcp}[name], parts_of(globals(), name)
     with cloud.Lab() as lab:
         names = names or [each for each in parts if each not in AT_LENGTH]
         for threads, some in ((2, [each for each in names if each not in ALONE]),

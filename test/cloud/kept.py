@@ -15,9 +15,10 @@ import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import Ec2Lab, GceLab, enter, parts_of, play
+from test.cloud.verb_lab import Ec2Lab, GceLab, enter, play
 
 enter()
+from test.e2e.kit.harness import parts_of
 
 KEPT = ('--keep-failed', '30m')
 KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKm4Qb7tJmVYkqDdKQ0pJ6mXn4o0aQmSg0JqYb4r2Xyz'
@@ -238,6 +239,7 @@ def ec2_ssh(lab, check):
         check('once it is not kept any more, that is said', late.returncode == 1
               and 'not there any more' in late.stderr, late.stderr)  # fmt: skip
         here = world.submit('--', 'true')
+        world.stoker('wait', here)
         local = world.stoker('ssh', here)
         check('on this machine it is a shell, and that no program runs any more is said',
               'runs no program now' in local.stderr, local.stderr)  # fmt: skip

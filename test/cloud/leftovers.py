@@ -14,9 +14,10 @@ import urllib.request
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import Ec2Lab, GceLab, enter, parts_of, play
+from test.cloud.verb_lab import Ec2Lab, GceLab, enter, play
 
 enter()
+from test.e2e.kit.harness import parts_of
 from test.lab.gceapi import lifecycle, policies
 from test.lab.unbooted_gce import OWN
 from test.s3_server import BUCKET

@@ -42,14 +42,6 @@ def play(made, parts, names=()):
     results.finish()
 
 
-def parts_of(names, cloud=''):
-    """The functions test_NAME of a module, whose globals() those are, by NAME; and those that are
-    called CLOUD_NAME."""
-    kinds = ('test', cloud)
-    return {each.partition('_')[2]: part for each, part in names.items()
-            if each.partition('_')[0] in kinds and callable(part) and '_' in each}  # fmt: skip
-
-
 class VerbLab:
     """Of both clouds: `log`, `front`: see unbooted.py and unbooted_gce.py. `infra`: what they have."""
 

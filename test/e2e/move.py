@@ -13,7 +13,7 @@ import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.e2e.kit.harness import Results, World
+from test.e2e.kit.harness import Results, World, parts_of
 from test.e2e.kit.job_kit import MOVABLE, steps_told
 
 
@@ -99,7 +99,7 @@ def test_ended(results):
 
 def main():
     results = Results()
-    parts = {name[5:]: part for name, part in globals().items() if name.startswith('test_')}
+    parts = parts_of(globals())
     for name in sys.argv[1:] or parts:
         results.run(name, parts[name], results)
     results.finish()

@@ -14,7 +14,7 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.e2e.kit.harness import Results, World, lock_holder, patience
+from test.e2e.kit.harness import World, lock_holder, patience, play
 from test.e2e.kit.job_kit import running
 
 
@@ -238,15 +238,5 @@ def test_full(results, world):
         subprocess.run(["umount", "-l", store])
 
 
-def main():
-    results = Results()
-    with World("reads") as world:
-        for name, test in (("spec", test_spec), ("ledger.json", test_ledger_id),
-                           ("old times", test_old_time), ("records", test_records),
-                           ("log's end", test_log_end), ("screen", test_screen),
-                           ("rights", test_rights), ("full", test_full)):  # fmt: skip
-            results.run(name, test, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), World("reads"))

@@ -16,9 +16,10 @@ import types
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import Ec2Lab, enter, parts_of, play
+from test.cloud.verb_lab import Ec2Lab, enter, play
 
 enter()
+from test.e2e.kit.harness import parts_of
 
 MARK = 'planted'  # what is searched for
 

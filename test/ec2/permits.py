@@ -14,11 +14,12 @@ import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import Ec2Lab, enter, parts_of, play
+from test.cloud.verb_lab import Ec2Lab, enter, play
 from test.lab.policy_lint import lint, python
 
 python()
 enter()
+from test.e2e.kit.harness import parts_of
 from test.lab.ec2api import groups
 
 REGION = 'us-east-1'

@@ -8,9 +8,10 @@ import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import GceLab, enter, parts_of, play
+from test.cloud.verb_lab import GceLab, enter, play
 
 enter()
+from test.e2e.kit.harness import parts_of
 
 HERE = ('--infra', 'gcp/us-central1')
 LONG = 'x' * 64

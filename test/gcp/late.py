@@ -13,9 +13,10 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import GceLab, enter, parts_of, play
+from test.cloud.verb_lab import GceLab, enter, play
 
 enter()
+from test.e2e.kit.harness import parts_of
 
 FULL = 'ZONE_RESOURCE_POOL_EXHAUSTED'
 RUN = ('run', '--detach', '--infra', 'gcp/us-central1', '--instance-type', 'e2-standard-2')

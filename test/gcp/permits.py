@@ -18,9 +18,10 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.cloud.verb_lab import GceLab, enter, parts_of, play
+from test.cloud.verb_lab import GceLab, enter, play
 
 enter()
+from test.e2e.kit.harness import parts_of
 from test.lab.gceapi import lifecycle
 from test.lab.unbooted_gce import OWN, ROLE
 

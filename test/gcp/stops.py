@@ -16,7 +16,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test.lab import lab as lab_of
 
 lab_of.enter()
-from test.e2e.kit.harness import Results
+from test.e2e.kit.harness import Results, parts_of
 from test.fake_gcs import BUCKET
 from test.gcp.gce_world import GceWorld, judge
 from test.lab.cloud_world import whole
@@ -169,14 +169,11 @@ def test_late(lab, check):
         check('late: goes on where it was', not whole(runs, STEPS, 15), runs)
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
 def main(names):
-    results = Results()
+    results, parts = Results(), parts_of(globals())
     with GceLab() as lab:
-        for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
+        for name in names or parts:
+            results.run(name, parts[name], lab, results.check)
         judge(lab, results.check)
     results.finish()
 

@@ -12,7 +12,7 @@ import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.e2e.kit.harness import Results
+from test.e2e.kit.harness import Results, parts_of
 from test.e2e.kit.job_kit import MOVABLE, steps_told
 from test.slurm.kit.lab import Lab
 from test.slurm.kit.slurm_world import SlurmWorld
@@ -132,7 +132,7 @@ def test_silent(results, lab):
 
 def main():
     results = Results()
-    parts = {name[5:]: part for name, part in globals().items() if name.startswith("test_")}
+    parts = parts_of(globals())
     with Lab() as lab:
         for name in sys.argv[1:] or parts:
             results.run(name, parts[name], results, lab)

@@ -246,13 +246,13 @@ class GceOrders(Orders):
 
     def stop(self, name):
         """By hand, as a user of the project."""
-        self.by_hand(lifecycle.stop, name)
+        lifecycle.by_hand(self.api, lifecycle.stop, self.api.world.named(name))
 
     def start(self, name):
-        self.by_hand(lifecycle.start, name)
+        lifecycle.by_hand(self.api, lifecycle.start, self.api.world.named(name))
 
     def delete(self, name):
-        self.by_hand(lifecycle.delete, name)
+        lifecycle.by_hand(self.api, lifecycle.delete, self.api.world.named(name))
 
     def later(self, order, ms, **asked):
         """The same order, so many milliseconds from now."""
@@ -264,12 +264,6 @@ class GceOrders(Orders):
         timer = threading.Timer(int(ms) / 1000, run)
         timer.daemon = True
         timer.start()
-
-    def by_hand(self, call, name):
-        found = self.api.world.named(name)
-        params = {'project': found.project, 'zone': found.zone, 'instance': name}
-        somebody = type('Somebody', (), {'email': 'somebody@example.org'})
-        call(self.api, params, None, somebody)
 
     def metadata(self, name):
         """HOST:PORT of its metadata server, which is there until the end."""

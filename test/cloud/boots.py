@@ -27,13 +27,13 @@ from test.lab import lab as lab_of
 
 lab_of.enter()
 from test.e2e.kit.harness import Results, parts_of, patience
-from test.e2e.kit.job_kit import texts
+from test.e2e.kit.job_kit import MEET, texts
 from test.ec2 import lab_world as ec2
 from test.ec2.lab_world import LabWorld, whole_checkpoint
 from test.fake_gcs import BUCKET
 from test.gcp import gce_world as gcp
 from test.gcp.gce_world import GceWorld
-from test.lab.cloud_world import MEET, whole
+from test.lab.cloud_world import whole
 from test.lab.ec2_rooms import GATE, host_name
 from test.lab.gce_lab import NODES
 from test.lab.gceapi.service import CHANGES, PROJECT

@@ -292,14 +292,12 @@ def left_alone(lab, world, check):
     lost = world.submit('near.yaml')
     world.wait_for('two VMs', lambda: len(lab.machines(lost)) == 2, 30)
     (policy,) = held.values()
-    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
     place = {'project': policy.project, 'region': policy.region}
     body = {'name': 'stoker-like-ours-n', 'groupPlacementPolicy': {'collocation': 'COLLOCATED'}}
     with lab.api.world.lock:
-        policies.insert(lab.api, place, body, somebody)
+        policies.insert(lab.api, place, body, lifecycle.SOMEBODY)
         for each in lab.machines(lost):
-            where = {'project': each.project, 'zone': each.zone, 'instance': each.name}
-            lifecycle.delete(lab.api, where, None, somebody)
+            lifecycle.by_hand(lab.api, lifecycle.delete, each)
     world.wait_for('no VM', lambda: not lab.machines(lost))
     lab.lose('near/', lost)
     told = world.json('gc')['cloud']['things']
@@ -355,10 +353,7 @@ def gcp_after_their_jobs(lab, check):
         check('it is not among what was ended', policy.name not in told['instances']
               and 'already being used by' in mine['trouble'], told)  # fmt: skip
         (theirs,) = lab.machines()
-        with lab.api.world.lock:
-            where = {'project': theirs.project, 'zone': theirs.zone, 'instance': theirs.name}
-            somebody = type('Somebody', (), {'email': 'somebody@example.org'})
-            lifecycle.delete(lab.api, where, None, somebody)
+        lifecycle.by_hand(lab.api, lifecycle.delete, theirs)
         world.wait_for('no VM', lambda: not lab.machines())
         by_controller(lab, world, policy, check)
 

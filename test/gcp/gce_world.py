@@ -36,15 +36,9 @@ class GceWorld(CloudWorld):
         """The same for machines of one request."""
         return machine.request.group
 
-    def by_hand(self, call, machine):
-        """By a user of the project."""
-        somebody = type('Somebody', (), {'email': 'somebody@example.org'})
-        where = {'project': PROJECT, 'zone': machine.zone, 'instance': machine.name}
-        with self.lab.api.world.lock:
-            call(self.lab.api, where, None, somebody)
-
     def stop(self, machine):
-        self.by_hand(lifecycle.stop, machine)
+        """By hand."""
+        lifecycle.by_hand(self.lab.api, lifecycle.stop, machine)
 
     def is_off(self, machine):
         return machine.gone or machine.state() == 'TERMINATED'

@@ -71,13 +71,6 @@ def until(world, what, holds, verb):
     return said
 
 
-def by_hand(lab, order, machine):
-    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
-    params = {'project': machine.project, 'zone': machine.zone, 'instance': machine.name}
-    with lab.api.world.lock:
-        getattr(lifecycle, order)(lab.api, params, None, somebody)
-
-
 def tended(lab, world, job):
     """What whoever looks after a job does: a stopped machine is replaced or started, one that came
     to nothing is asked for anew, all end with the job. [(what, how it went)], all words."""
@@ -85,7 +78,7 @@ def tended(lab, world, job):
     first = lab.machines(job)
     if not first:
         return [('no machine', True)], words
-    by_hand(lab, 'stop', first[0])
+    lifecycle.by_hand(lab.api, lifecycle.stop, first[0])
     world.wait_for('it is off', lambda: first[0].state() == 'TERMINATED', 20)
     words += until(world, 'started or replaced', lambda: any(
         each.state() == 'RUNNING' for each in lab.machines(job)), ('show', job))  # fmt: skip
@@ -127,7 +120,7 @@ def looked_after(lab, world, job):
 
 def clear(lab):
     for each in lab.machines():
-        by_hand(lab, 'delete', each)
+        lifecycle.by_hand(lab.api, lifecycle.delete, each)
 
 
 def submits(lab, world):

@@ -157,7 +157,7 @@ def test_late(lab, check):
         looks = Looks(world, job)
         second = world.machine(job, 1, limit=120)
         world.trained(second, 10)
-        world.by_hand(lifecycle.start, first)
+        lifecycle.by_hand(lab.api, lifecycle.start, first)
         world.wait_for('it is up', lambda: first.state() == 'RUNNING', 60, 0.1)
         world.wait_for('it ends by itself', lambda: first.state() == 'TERMINATED', 120, 0.2)
         first.body['deletionProtection'] = False

@@ -16,27 +16,6 @@ os.makedirs('result', exist_ok=True)
 open('result/value', 'w').write('42')
 """
 
-MEET = """import os, socket, time
-rank = int(os.environ['NODE_RANK'])
-address = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))
-assert os.environ['NNODES'] == '2', os.environ
-if rank == 0:
-    with socket.create_server(address) as server:
-        other, _ = server.accept()
-        other.sendall(b'hello')
-        print('met', other.recv(10).decode(), flush=True)
-else:
-    for _ in range(600):
-        try:
-            other = socket.create_connection(address)
-            break
-        except OSError:
-            time.sleep(0.1)
-    print(other.recv(10).decode(), flush=True)
-    other.sendall(b'rank 1')
-"""
-
-
 def whole(runs, steps, redone=0):
     """'' where every step was made, and at most so many of them twice at each new beginning."""
     at = 0

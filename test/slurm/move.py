@@ -7,13 +7,12 @@ nothing; a Slurm that does not answer is waited for, which is said.
     move.py [there] [refused] [silent]"""
 
 import pathlib
-import re
 import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.e2e.kit.harness import Results, parts_of
-from test.e2e.kit.job_kit import MOVABLE, steps_told
+from test.e2e.kit.job_kit import MOVABLE, steps_told, told_as_moves
 from test.slurm.kit.lab import Lab
 from test.slurm.kit.slurm_world import SlurmWorld
 
@@ -57,13 +56,7 @@ def test_there(results, lab):
         results.check("one summary", done.stdout.count("Succeeded") == 1
                       and "3 attempts" in done.stdout, done.stdout)
         whole(results, world, job, steps)
-        record = world.job(job)
-        results.check("here, there, here", [each["provider"] for each in record["launches"]]
-                      == ["local", "slurm", "local"], record["launches"])
-        results.check("told as moves", [each["ending"]["reason"] for each in record["attempts"]]
-                      == ["Moved", "Moved", "Completed"], record["attempts"])
-        story = world.stoker("show", job).stdout
-        results.check("one story", len(re.findall(r"^  attempt \d", story, re.M)) == 3, story)
+        told_as_moves(results, world, job, "local", "slurm", "local")
         results.check("Slurm was asked for one job", len(world.slurm_jobs(job)) == 1,
                       world.slurm_jobs(job))
         world.nothing_left(job)

@@ -18,31 +18,11 @@ import time
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.e2e.kit.harness import PYTHON, Results, patience
+from test.e2e.kit.job_kit import MEET
 from test.slurm.kit.lab import Lab
 from test.slurm.kit.slurm_world import ENDS, SlurmWorld, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-MEET = """
-import os, socket, time
-rank = int(os.environ["NODE_RANK"])
-address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
-assert os.environ["NNODES"] == "2", os.environ
-if rank == 0:
-    with socket.create_server(address) as server:
-        other, _ = server.accept()
-        other.sendall(b"hello")
-        print("met", other.recv(10).decode(), flush=True)
-else:
-    for _ in range(300):
-        try:
-            other = socket.create_connection(address)
-            break
-        except OSError:
-            time.sleep(0.1)
-    print(other.recv(10).decode(), flush=True)
-    other.sendall(b"rank 1")
-"""
 
 
 def test_one(lab, check, _):

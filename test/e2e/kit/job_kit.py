@@ -107,3 +107,37 @@ def follows_closely(results, lags, first):
     middle, most = statistics.median(lags[first:]), max(lags[first:])
     results.check(f"a followed line is {middle:.2f} s old in the middle, {most:.2f} s at most, not "
                   f"over {LAG} s", middle <= LAG and most <= patience(LAG))  # fmt: skip
+
+
+# Of two nodes: rank 0 listens, and each says what it heard of the other.
+MEET = """import os, socket, time
+rank = int(os.environ['NODE_RANK'])
+address = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))
+assert os.environ['NNODES'] == '2', os.environ
+if rank == 0:
+    with socket.create_server(address) as server:
+        other, _ = server.accept()
+        other.sendall(b'hello')
+        print('met', other.recv(10).decode(), flush=True)
+else:
+    for _ in range(600):
+        try:
+            other = socket.create_connection(address)
+            break
+        except OSError:
+            time.sleep(0.1)
+    print(other.recv(10).decode(), flush=True)
+    other.sendall(b'rank 1')
+"""
+
+
+def told_as_moves(results, world, job, *places):
+    """The job is one story of attempts at those places, of which each but the last was moved."""
+    record = world.job(job)
+    where = [each["provider"] for each in record["launches"]]
+    results.check(f"at {', '.join(places)}", where == list(places), record["launches"])
+    ends = [each["ending"]["reason"] for each in record["attempts"]]
+    results.check("told as moves", ends == ["Moved"] * (len(places) - 1) + ["Completed"], ends)
+    story = world.stoker("show", job).stdout
+    results.check("one story", len(re.findall(r"^  attempt \d", story, re.M)) == len(places), story)
+    return story

@@ -130,6 +130,7 @@ class Compute:
 
     def forget(self):
         """As at the beginning, for the next test in the same process."""
+        self.clock.end()  # what was to happen in the world of before
         self.world = World()
         self.capacity = Capacity()
         self.faults.clear()

@@ -5,12 +5,14 @@
 Python that copies the program's output into a file. And `stoker logs -f` against `tail -f`."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import BENCH_BIN, STOKER, Sandbox, cpu_seconds, figure, status_kib  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib.sandbox import BENCH_BIN, STOKER, Sandbox, cpu_seconds, figure, status_kib
 
 SECONDS = float(os.environ.get("SECONDS_EACH", "8"))
 SUPERVISOR = """import subprocess, sys
@@ -25,7 +27,7 @@ class Watched:
 
     def __init__(self, pids):
         self.pids = pids
-        self.rss = {pid: 0 for pid in pids}
+        self.rss = dict.fromkeys(pids, 0)
         self.anonymous = dict(self.rss)
         self.began = time.monotonic()
         self.cpu_before = {pid: cpu_seconds(pid) for pid in pids}

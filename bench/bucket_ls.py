@@ -14,14 +14,14 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT.parent / "test"), str(ROOT.parent / "test" / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test import cloud_env
 
 cloud_env.enter()
-import versity_s3  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from kit.harness import World  # noqa: E402
+from test import versity_s3
+from test.e2e.kit.harness import World
+from test.fault_proxy import FaultProxy
 
 JOBS = int(os.environ.get("LS_JOBS", "10000"))
 RUNS = int(os.environ.get("RUNS", "15"))

@@ -12,14 +12,14 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT.parent / "test"), str(ROOT.parent / "test" / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test import cloud_env
 
 cloud_env.enter()
-import moto_s3  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from kit.harness import PYTHON, World  # noqa: E402
+from test import moto_s3
+from test.e2e.kit.harness import PYTHON, World
+from test.fault_proxy import FaultProxy
 
 SECONDS = int(os.environ.get("REQUESTS_SECONDS", "120"))
 # Amazon S3 Standard, us-east-1, November 2026: dollars for one request.

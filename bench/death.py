@@ -5,12 +5,14 @@ follows the job, against a shell loop that starts the program again. The program
 checkpoint, so there is nothing to restore. Goal: at most 2 s."""
 
 import os
+import pathlib
 import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import STOKER, Sandbox, Terminal, milliseconds, versus  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib.sandbox import STOKER, Sandbox, Terminal, milliseconds, versus
 
 RUNS = int(os.environ.get("RUNS", "7"))
 PROGRAM = """import os, time

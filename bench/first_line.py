@@ -5,12 +5,14 @@ against PROGRAM alone, in turns. Goal: at most 100 ms more. And in a loop, on a 
 room for one of them: the next one needs what the one before it had."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import STOKER, Sandbox, Terminal, figure, milliseconds, versus  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib.sandbox import STOKER, Sandbox, Terminal, figure, milliseconds, versus
 
 RUNS = int(os.environ.get("RUNS", "25"))
 PAUSE = 1  # seconds

@@ -6,20 +6,14 @@ at most 100 ms."""
 
 import glob
 import os
+import pathlib
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import (  # noqa: E402
-    BENCH_BIN,
-    FIGURES,
-    STOKER,
-    Sandbox,
-    in_memory,
-    milliseconds,
-    versus,
-)
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib.sandbox import BENCH_BIN, FIGURES, STOKER, Sandbox, in_memory, milliseconds, versus
 
 RUNS = int(os.environ.get("RUNS", "15"))
 JOBS = 10_000

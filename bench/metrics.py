@@ -24,13 +24,14 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT.parent / "test"), str(ROOT / "lib")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test import cloud_env
 
 cloud_env.enter()
-import versity_s3  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from sandbox import BENCH_BIN, Sandbox, cpu_seconds, status_kib  # noqa: E402
+from bench.lib.sandbox import BENCH_BIN, Sandbox, cpu_seconds, status_kib
+from test import versity_s3
+from test.fault_proxy import FaultProxy
 
 RUNS = int(os.environ.get("RUNS", "5"))
 SECONDS = float(os.environ.get("SECONDS_EACH", "60"))

@@ -16,14 +16,14 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT.parent / "test"), str(ROOT.parent / "test" / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test import cloud_env
 
 cloud_env.enter()
-from fake_gcs import BUCKET, FakeGcs  # noqa: E402
-from kit.harness import PYTHON, World  # noqa: E402
-from versity_s3 import VersityS3  # noqa: E402
+from test.e2e.kit.harness import PYTHON, World
+from test.fake_gcs import BUCKET, FakeGcs
+from test.versity_s3 import VersityS3
 
 SPEED = os.environ["BENCH_BIN"] + "/checkpoint_speed"
 RUNS = int(os.environ.get("RUNS", "3"))

@@ -11,10 +11,11 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "lib"), str(HERE.parent / "test/slurm/kit"), str(HERE.parent / "test")]
-import cloud_env  # noqa: E402
-from lab import Lab  # noqa: E402
-from sandbox import STOKER, Sandbox, Terminal, milliseconds, versus  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib.sandbox import STOKER, Sandbox, Terminal, milliseconds, versus
+from test import cloud_env
+from test.slurm.kit.lab import Lab
 
 RUNS = int(os.environ.get("RUNS", "10"))
 HELLO = b"hello from the program"

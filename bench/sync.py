@@ -22,9 +22,9 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT / "lib"), str(ROOT.parent / "test")]
-import sync_clients  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib import sync_clients
 
 SIZES = {"GiB": 1 << 30, "MiB": 1 << 20, "": 1}
 SMALL = 64 << 10

@@ -4,11 +4,13 @@
 against `program | tee file`. Goal: at 100,000 lines a second at most 5 % slower."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import BENCH_BIN, STOKER, Sandbox, milliseconds, versus  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from bench.lib.sandbox import BENCH_BIN, STOKER, Sandbox, milliseconds, versus
 
 RUNS = int(os.environ.get("RUNS", "5"))
 

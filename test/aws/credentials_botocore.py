@@ -9,6 +9,7 @@ import hashlib
 import http.server
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -17,14 +18,15 @@ import tempfile
 import threading
 import urllib.parse
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import botocore.credentials  # noqa: E402
-import botocore.exceptions  # noqa: E402
-import botocore.session  # noqa: E402
-import botocore.tokens  # noqa: E402
+import botocore.credentials
+import botocore.exceptions
+import botocore.session
+import botocore.tokens
 
 EXPIRES = '2037-01-01T00:00:00Z'
 PROFILES = ['default', 'user', 'role', 'my profile', 'chain']

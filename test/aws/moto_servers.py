@@ -5,15 +5,17 @@ moto_servers.py DRIVER"""
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from moto.server import ThreadedMotoServer  # noqa: E402
+from moto.server import ThreadedMotoServer
 
 
 def find(driver, folder, config, **more):

@@ -4,20 +4,21 @@
 
 import datetime
 import json
-import os
+import pathlib
 import random
 import subprocess
 import sys
 import urllib.parse
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import botocore.auth  # noqa: E402
-from botocore.awsrequest import AWSRequest  # noqa: E402
-from botocore.config import Config  # noqa: E402
-from botocore.credentials import Credentials  # noqa: E402
+import botocore.auth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.credentials import Credentials
 
 PIECES = [
     'a', 'Z', '0', 'key', 'checkpoints', '-', '_', '.', '~', '..', '/', '//', ' ', '  ', '+', '%',

@@ -4,15 +4,16 @@
 with its own tools, and what is printed are the medians and their ratio."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 
-LIB = os.path.abspath("bench/lib")
+ROOT = str(pathlib.Path(__file__).parents[2])
 BENCHMARK = f"""#!/usr/bin/env python3
 import os, sys
-sys.path.insert(0, {LIB!r})
-from sandbox import BENCH_BIN, STOKER, figure, versus
+sys.path.insert(0, {ROOT!r})
+from bench.lib.sandbox import BENCH_BIN, STOKER, figure, versus
 side = os.path.basename(os.path.dirname(STOKER))
 assert BENCH_BIN == os.path.dirname(STOKER) + "/bench", BENCH_BIN
 with open(os.environ["TURNS"], "a") as file:
@@ -32,7 +33,7 @@ def main():
         with open(script, "w", encoding="utf-8") as file:
             file.write(BENCHMARK)
         os.chmod(script, 0o755)
-        words = [sys.executable, LIB + "/against.py", "v1", root + "/old", root + "/new", script]
+        words = [sys.executable, ROOT + "/bench/lib/against.py", "v1", root + "/old", root + "/new", script]
 
         def run(**more):
             env = {**os.environ, "ROUNDS": "2", "TURNS": turns, **more}

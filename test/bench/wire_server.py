@@ -11,14 +11,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'e2e')]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from botocore.exceptions import ClientError  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from s3_server import S3Server  # noqa: E402
+from botocore.exceptions import ClientError
+
+from test.e2e.kit.harness import Results
+from test.s3_server import S3Server
 
 BUCKET = 'bench'
 PART = 5 << 20

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 
-from kit.harness import patience
+from test.e2e.kit.harness import patience
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 CALLS = "open,openat,creat,close,rename,renameat,renameat2,unlink,unlinkat,link,linkat"

@@ -22,12 +22,12 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-for folder in ("e2e", "outside", "."):
-    sys.path.insert(0, str(HERE.parent / folder))
-import cloud_env  # noqa: E402
-import layouts_hold  # noqa: E402
-import sight  # noqa: E402
-from kit.harness import Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
+from test.checkpoint import layouts_hold
+from test.e2e.kit.harness import Results, World
+from test.outside import sight
 
 PROGRAMS = HERE / "programs"
 KILLS = 5
@@ -160,7 +160,7 @@ class Trial:
         self.all = {n: self.saves(n) for n in range(1, KILLS + 2)}
         self.kept = {n: [one for one in saves if self.is_kept(one)]
                      for n, saves in self.all.items()}  # fmt: skip
-        for attempt, saves in self.all.items():
+        for attempt in self.all:
             kept, rested = self.kept[attempt], self.rested(attempt)
             lost = [one.step for one in rested if one not in kept]
             if len(lost) > 1:
@@ -178,7 +178,7 @@ class Trial:
 
     def rested(self, attempt):
         """Saves that nothing followed for RESTS."""
-        saves = [one for one in self.all[attempt]]
+        saves = list(self.all[attempt])
         until = [one.begin for one in saves[1:]]
         until.append(self.ends[attempt][0] if attempt in self.ends else float("inf"))
         return [one for one, then in zip(saves, until) if one.end and then - one.end >= RESTS]
@@ -243,7 +243,7 @@ def play(results, world, name, words, seed):
     trial = Trial(world, name, words, seed)
     try:
         trial.play()
-    except Exception as error:  # noqa: BLE001: what there is of it is judged
+    except Exception as error:  # noqa: BLE001  # what there is of it is judged
         trial.wrong.append(f"{type(error).__name__}: {error}")
     if hasattr(trial, "job"):
         trial.judge()

@@ -7,12 +7,14 @@ of upload that we use. A test on one that does not would prove nothing."""
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import urllib.parse
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-import fake_gcs  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import fake_gcs
 
 
 def multipart(server, name, condition):

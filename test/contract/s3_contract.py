@@ -4,16 +4,17 @@
 s3_contract.py moto|versity PROGRAM [ARG…]"""
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import moto_s3  # noqa: E402
-import versity_s3  # noqa: E402
+from test import moto_s3, versity_s3
 
 SERVERS = {'moto': moto_s3.MotoS3, 'versity': versity_s3.VersityS3}
 

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-import sshd  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import sshd
 
 
 def main():

@@ -17,8 +17,9 @@ import sys
 import tarfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
 
 # (name, job file, exit code, fragments that the message must have)
 JOB_FILES = [

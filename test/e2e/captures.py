@@ -6,10 +6,13 @@ which they were saved, times, modes, several names of one file, the step. And wh
 program that does not look at it, or that saves where nobody keeps it."""
 
 import json
+import pathlib
 import resource
 import sys
 
-from kit.harness import PYTHON, Results, World
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 ROUNDS = 5
 SCRIPT = f"""

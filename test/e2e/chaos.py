@@ -23,12 +23,11 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-from kit import chaos_checks, ledger_view  # noqa: E402
-from kit.chaos_job import Job  # noqa: E402
-from kit.harness import Results, World, heartbeats_stop  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
+from test.e2e.kit import chaos_checks, ledger_view
+from test.e2e.kit.chaos_job import Job
+from test.e2e.kit.harness import Results, World, heartbeats_stop
 
 # In a thousand requests: about one in thirteen meets something. Stalls last for stall_s.
 HARM = {
@@ -59,7 +58,7 @@ class Bucket:
     """The store of `world` is a bucket behind faults, until they are told to be calm."""
 
     def __init__(self, server, proxy, world):
-        from kit.bucket_view import BucketPath
+        from test.e2e.kit.bucket_view import BucketPath
 
         self.server = server
         self.proxy = proxy
@@ -70,7 +69,7 @@ class Bucket:
 
     def keys(self, since):
         """The variables of who gets a new key every few seconds, from `since` on."""
-        from s3_server import KEYS
+        from test.s3_server import KEYS
 
         folder = pathlib.Path(self.server.root)
         text = GIVE_KEY.format(since=since, lasts=KEY_LASTS_S, renewed=RENEWED_S, early=EARLY_S)
@@ -91,7 +90,7 @@ class Bucket:
 
     def check(self, world, results):
         """Of writers that were killed: what is old goes with gc."""
-        from kit.bucket_view import age_uploads
+        from test.e2e.kit.bucket_view import age_uploads
 
         expired = self.proxy.told()["faults"].get("expired", 0)
         results.check("keys ended, and some were noticed by a refusal", expired > 0)
@@ -249,7 +248,7 @@ def main():
     parser.add_argument("--store", choices=["folder", "s3"], default="folder")
     args = parser.parse_args()
     if args.store == "s3":
-        import cloud_env
+        from test import cloud_env
 
         cloud_env.enter()
     results = Results()
@@ -271,8 +270,8 @@ def servers_of(args, stack):
     """The server and the faults before it, until the stack is left; None = a local folder."""
     if args.store != "s3":
         return None
-    from fault_proxy import FaultProxy
-    from versity_s3 import VersityS3
+    from test.fault_proxy import FaultProxy
+    from test.versity_s3 import VersityS3
 
     server = stack.enter_context(VersityS3(users=users_for(args.limit)))
     return server, stack.enter_context(FaultProxy(server.endpoint, args.seed))

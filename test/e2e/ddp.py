@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World, patience
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("STOKER_TORCH_PYTHON", "/usr/bin/python3")
@@ -160,7 +161,7 @@ def check_curve(results, world, job):
         new,
     )
     results.check("curve: at most two epochs are redone", len(old) - saved <= 2, [len(old), saved])
-    both = {e: loss for e, loss in old}
+    both = dict(old)
     again = [(e, both[e], loss) for e, loss in new if e in both and abs(both[e] - loss) > 0.0002]
     results.check("curve: an epoch that is redone has the same loss", not again, again)
     results.check(

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, heartbeats_stop, lock_holder, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World, heartbeats_stop, lock_holder, patience
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "stubborn.py"
 GRACE = 2.0
@@ -236,7 +237,7 @@ def test_mechanism(results, world, mechanism, who):
         for kind, run in runs.items():
             try:
                 problem = run.result()
-            except Exception as error:  # noqa: BLE001: a test that breaks has failed
+            except Exception as error:  # noqa: BLE001  # a test that breaks has failed
                 problem = f"{type(error).__name__}: {error}"
             results.check(f"{who}, {mechanism}: {kind}", not problem, problem)
     try:

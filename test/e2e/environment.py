@@ -13,7 +13,9 @@ import subprocess
 import sys
 import time
 
-from kit.harness import PYTHON, Results, World
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECRET = "hf_" + "aB3dE5gH7jK9" * 3 + "+/x"

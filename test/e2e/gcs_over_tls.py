@@ -17,17 +17,17 @@ import tempfile
 import threading
 import urllib.parse
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "google")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import fake_gcs  # noqa: E402
-import fake_google  # noqa: E402
-import storage_rules  # noqa: E402
-from authority import certify, new_key, pem  # noqa: E402
-from cryptography.hazmat.primitives import serialization  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+from cryptography.hazmat.primitives import serialization
+
+from test import fake_gcs
+from test.e2e.kit.harness import Results, World
+from test.google import fake_google, storage_rules
+from test.google.authority import certify, new_key, pem
 
 STORE = "storage.googleapis.com"
 TOKENS = ["oauth2.googleapis.com", "sts.googleapis.com", "iamcredentials.googleapis.com"]

@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import sys
 
-import unsaved
-from kit.harness import PYTHON, Results, World
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e import unsaved
+from test.e2e.kit.harness import PYTHON, Results, World
 
 INSIDE = "STOKER_TEST_OWN_MOUNTS"
 USER_MAPPED = "STOKER_TEST_NOT_ROOT"
@@ -325,7 +327,7 @@ def shared_blocks(world, results):
                 "    os.rename('checkpoints/new', 'checkpoints/model.pt')\n    time.sleep(4)\n")
         world.program(text)
         env = {"HOME": str(where), "XDG_CACHE_HOME": str(where / "cache")}
-        used = lambda: shutil.disk_usage(where).used  # noqa: E731
+        used = lambda: shutil.disk_usage(where).used
         begin = used()
         job = world.submit("--", PYTHON, "prog.py", env=env)
         most = 0

@@ -9,15 +9,14 @@ import pathlib
 import random
 import sys
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import fake_gcs  # noqa: E402
-import moto_s3  # noqa: E402
-from kit.harness import PYTHON, Results, World  # noqa: E402
-from kit.job_kit import lines, running  # noqa: E402
+from test import fake_gcs, moto_s3
+from test.e2e.kit.harness import PYTHON, Results, World
+from test.e2e.kit.job_kit import lines, running
 
 BIG = 20 << 20  # two parts
 

@@ -5,9 +5,10 @@ import os
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import World, play
+from test.e2e.kit.job_kit import texts
 
 NAMED = ("CHECKPOINT", "OUTPUT", "MODEL")
 
@@ -239,16 +240,5 @@ def test_declared(results, world):
     )
 
 
-def main():
-    results = Results()
-    with World("kept") as world:
-        results.run("named folders", test_named_folders, results, world)
-        results.run("made", test_what_nobody_declared, results, world)
-        results.run("declared", test_declared, results, world)
-        results.run("get", test_get_overwrites_nothing, results, world)
-        results.run("get packed", test_get_says_what_is_packed, results, world)
-    results.finish()
-
-
 if __name__ == "__main__":
-    main()
+    play(globals(), World("kept"))

@@ -6,8 +6,9 @@ way. What others have there is never removed, and the program never finds a save
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, World, play
 
 # Prints what it resumes from, saves by rename, and leaves a half of a save behind.
 SAVES = """
@@ -153,15 +154,7 @@ def test_in_the_way(results, world):
         path.unlink()
 
 
-def main():
-    results = Results()
-    with World("lasting") as world:
-        world.program(SAVES, "saves.py")
-        for test in (test_others_files, test_link, test_cut_restore, test_shared,
-                     test_refusals, test_in_the_way):
-            results.run(test.__name__, test, results, world)
-    results.finish()
-
-
 if __name__ == "__main__":
-    main()
+    made = World("lasting")
+    made.program(SAVES, "saves.py")
+    play(globals(), made)

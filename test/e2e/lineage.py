@@ -7,8 +7,9 @@ import sqlite3
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 # Saves once, a number; fails for as long as there is a file that says so.
 COUNTS = """

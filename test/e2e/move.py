@@ -11,9 +11,10 @@ import re
 import signal
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World, parts_of
+from test.e2e.kit.job_kit import MOVABLE, steps_told
 
 
 def submit(world, steps, *more):
@@ -98,7 +99,7 @@ def test_ended(results):
 
 def main():
     results = Results()
-    parts = {name[5:]: part for name, part in globals().items() if name.startswith('test_')}
+    parts = parts_of(globals())
     for name in sys.argv[1:] or parts:
         results.run(name, parts[name], results)
     results.finish()

@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, World, patience, play
+from test.e2e.kit.job_kit import running
 
 
 def test_names(results, world):
@@ -221,13 +222,5 @@ def test_said(results, world):
                   and "there was no timer to remove" in done.stderr, done.stderr)
 
 
-def main():
-    results = Results()
-    with World("newcomer") as world:
-        for test in (test_names, test_cancel_all, test_no_workdir, test_ctrl_c, test_failed,
-                     test_suspect, test_python, test_said, test_gc_says_why):
-            results.run(test.__name__, test, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), World("newcomer"))

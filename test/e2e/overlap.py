@@ -15,9 +15,10 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit import ledger_view  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit import ledger_view
+from test.e2e.kit.harness import Results, World
 
 TRAINER = pathlib.Path(__file__).parent / "programs" / "overlap_trainer.py"
 PYTHON = "/usr/bin/python3"

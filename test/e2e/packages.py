@@ -3,13 +3,16 @@
 requirements.txt names. Without a network: what pip and its kind leave in an environment is written
 here as they do, and a python3 that is in the way writes down what pip would have been asked."""
 
+import pathlib
 import re
 import socket
 import subprocess
 import sys
 import time
 
-from kit.harness import PYTHON, Results, World
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 # As setuptools appends it, and as scikit-build-core inserts it.
 FINDER = """

@@ -12,9 +12,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World, lock_holder, patience  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import World, lock_holder, patience, play
+from test.e2e.kit.job_kit import running
 
 
 def current(world, key):
@@ -79,7 +80,7 @@ def test_ledger_id(results, world):
                   done.returncode == 1 and "ledger.json" in done.stderr
                   and '"id":"ID"' in done.stderr and "not damaged" in done.stderr
                   and "emove the file" not in done.stderr, done.stderr)  # fmt: skip
-    path.write_text('{"format":1,"id":"%s"}\n' % json.loads(whole)["id"])
+    path.write_text(json.dumps({"format": 1, "id": json.loads(whole)["id"]}) + "\n")
     results.check("ledger.json written as told: all is back", world.json("ls"))
 
 
@@ -109,8 +110,8 @@ def test_old_time(results, world):
     lines[at] = ",".join(parts)
     body = "".join(line + "\n" for line in lines)
     digest = subprocess.run(["sha256sum"], input=body.encode(), capture_output=True).stdout[:64]
-    segment.write_text(body + '{"format":1,"lines":%d,"sha256":"%s"}\n'
-                       % (len(lines), digest.decode()))  # fmt: skip
+    end = {"format": 1, "lines": len(lines), "sha256": digest.decode()}
+    segment.write_text(body + json.dumps(end, separators=(",", ":")) + "\n")
     mended = world.stoker("ls", "--all")
     again = world.stoker("ls", "--all")
     results.check("a line that cannot be read: is said, and made again from the record",
@@ -237,15 +238,5 @@ def test_full(results, world):
         subprocess.run(["umount", "-l", store])
 
 
-def main():
-    results = Results()
-    with World("reads") as world:
-        for name, test in (("spec", test_spec), ("ledger.json", test_ledger_id),
-                           ("old times", test_old_time), ("records", test_records),
-                           ("log's end", test_log_end), ("screen", test_screen),
-                           ("rights", test_rights), ("full", test_full)):  # fmt: skip
-            results.run(name, test, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), World("reads"))

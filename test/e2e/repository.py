@@ -5,11 +5,14 @@ packed; the commit is recorded, and nodes need no git. Judged by git and by what
 finds."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
-from kit.harness import Results, World
-from kit.job_kit import texts
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import texts
 
 FILE = (
     'name: cloned\nworkdir: {url: %s%s}\n'

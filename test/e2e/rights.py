@@ -8,14 +8,14 @@ import pathlib
 import sys
 import urllib.request
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import moto_s3  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import texts, trainer  # noqa: E402
+from test import moto_s3
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import texts, trainer
 
 STORE = f"s3://{moto_s3.BUCKET}/team"
 

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, World, patience, play
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
@@ -398,22 +399,9 @@ def test_words(results, world):
     )
 
 
-def main():
-    results = Results()
-    with World("rules") as world:
-        for name, test in (
-            ("environment", test_environment),
-            ("limits", test_limits),
-            ("restarts", test_restarts),
-            ("requirements", test_requirements),
-            ("memory", test_out_of_memory),
-            ("words", test_words),
-        ):
-            results.run(name, test, results, world)
-        results.run(
-            "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
-        )
-    results.finish()
+def test_nothing_left(results, world):
+    world.wait_for("no instance", lambda: not world.instances())
 
 
-main()
+if __name__ == "__main__":
+    play(globals(), World("rules"))

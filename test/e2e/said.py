@@ -8,8 +8,9 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import World, play
 
 
 def git(folder, *words):
@@ -200,20 +201,5 @@ def test_last_choice(results, world):
     results.check("it has run by itself", done.returncode == 0, done.stderr)
 
 
-def main():
-    results = Results()
-    with World("said") as world:
-        results.run("left behind", test_left_behind, results, world)
-        results.run("left running", test_left_running, results, world)
-        results.run("attempts", test_attempts, results, world)
-        results.run("other nodes", test_other_nodes, results, world)
-        results.run("notice", test_notice, results, world)
-        results.run("hints", test_hints, results, world)
-        results.run("timer", test_timer, results, world)
-        results.run("pip", test_pip, results, world)
-        results.run("full", test_full, results, world)
-        results.run("last choice", test_last_choice, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), World("said"))

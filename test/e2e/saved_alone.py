@@ -5,8 +5,9 @@ checkpoint that is kept is of one step."""
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 STEPS = 6
 PAUSE = 4  # seconds; twice `quiet`

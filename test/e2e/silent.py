@@ -10,9 +10,10 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World, lock_holder  # noqa: E402
-from kit.job_kit import folder_of_trainer, running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World, lock_holder
+from test.e2e.kit.job_kit import folder_of_trainer, running
 
 
 def family(pid):
@@ -50,7 +51,7 @@ def test_silent(results, world):
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
     looks = world.store / "jobs" / job / "looks.json"
     report = world.store / "reports" / job / "1-0.json"
-    record = lambda: world.json("show", job)["job"]  # noqa: E731
+    record = lambda: world.json("show", job)["job"]
     instance = record()["launches"][0]["instance_id"]
     world.json("controller", "--once")
     results.check("nothing is kept while its node reports", not looks.exists())

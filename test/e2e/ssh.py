@@ -13,17 +13,16 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import go_tools  # noqa: E402
-from kit import apart  # noqa: E402
-from kit.harness import patience  # noqa: E402
-import versity_s3  # noqa: E402
-from kit.harness import PYTHON, Results  # noqa: E402
-from kit.job_kit import MOVABLE, PROGRAMS, folder_of_trainer, steps_told, texts  # noqa: E402
-from kit.pool import Pool  # noqa: E402
+from test import go_tools, versity_s3
+from test.e2e.kit import apart
+from test.e2e.kit.harness import PYTHON, Results, patience
+from test.e2e.kit.job_kit import MOVABLE, PROGRAMS, folder_of_trainer, steps_told, texts
+from test.e2e.kit.pool import Pool
 
 
 class Holders:
@@ -105,7 +104,7 @@ def test_shared(results, pool, here, there):
                   all("1st in line: waits for 2 GPUs" in why and "box" in why
                       for why in queued.values()), queued)  # fmt: skip
     jobs.let_go(*ids)
-    for name, job in ids.items():
+    for job in ids.values():
         here.stoker("wait", job, timeout=120)
     states = {name: there.job(job)["state"] for name, job in ids.items()}
     results.check("all end right", set(states.values()) == {"Succeeded"}, states)

@@ -18,17 +18,16 @@ import tempfile
 import threading
 import time
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import go_tools  # noqa: E402
-from kit import apart  # noqa: E402
-import versity_s3  # noqa: E402
-from kit.harness import PYTHON, Results, patience  # noqa: E402
-from kit.job_kit import PROGRAMS  # noqa: E402
-from kit.pool import Pool  # noqa: E402
+from test import go_tools, versity_s3
+from test.e2e.kit import apart
+from test.e2e.kit.harness import PYTHON, Results, patience
+from test.e2e.kit.job_kit import PROGRAMS
+from test.e2e.kit.pool import Pool
 
 FINAL = ("Succeeded", "Failed", "Cancelled")
 

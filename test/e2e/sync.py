@@ -9,13 +9,13 @@ import random
 import sys
 import time
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import moto_s3  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+from test import moto_s3
+from test.e2e.kit.harness import Results, World
 
 BIG = 40 << 20  # three parts
 BUCKET = f"s3://{moto_s3.BUCKET}"

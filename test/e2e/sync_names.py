@@ -9,16 +9,14 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import fake_gcs  # noqa: E402
-from kit import hostile_names  # noqa: E402
-import moto_s3  # noqa: E402
-import versity_s3  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
-
+from test import fake_gcs, moto_s3, versity_s3
+from test.e2e.kit import hostile_names
+from test.e2e.kit.harness import Results, World
 
 
 def unspelled(text):

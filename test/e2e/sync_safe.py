@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import BINARY, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import BINARY, Results, World
 
 INSIDE = "STOKER_TEST_MOUNTS"  # set in the namespace
 

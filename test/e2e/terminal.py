@@ -15,8 +15,9 @@ import sys
 import termios
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World, patience
 
 ESCAPE = b"\x1b"
 

@@ -6,22 +6,19 @@ is versitygw's, which verifies signatures."""
 
 import os
 import pathlib
-import statistics
 import sys
-import time
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from kit import apart  # noqa: E402
-import versity_s3  # noqa: E402
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+from test import versity_s3
+from test.e2e.kit import apart
+from test.e2e.kit.harness import PYTHON, Results, World
+from test.e2e.kit.job_kit import clock, follows_closely, lags_of, running
 
 STORE = f"s3://{versity_s3.BUCKET}/team"
-LAG = 2.0  # seconds that a followed line may be old, at most
 
 
 class Remote(World):
@@ -53,15 +50,6 @@ def test_apart(results, server, here, there):
     )
 
 
-def clock(world, seconds):
-    world.program(
-        "import time\n"
-        f"for i in range({2 * seconds}):\n"
-        "    print('at', time.time(), flush=True)\n"
-        "    time.sleep(0.5)\n"
-    )
-
-
 def test_followed(results, here, there):
     clock(here, 20)
     job = running(here, here.submit("--name", "followed", "--", PYTHON, "prog.py"))
@@ -71,30 +59,10 @@ def test_followed(results, here, there):
     )
     shown = there.json("show", job)["job"]
     results.check("the other shows it", shown["name"] == "followed", shown)
-    lags = lags_of(there, job)
-    # The first lines come from before anybody was known to follow.
-    later = lags[8:]
-    results.check("the other follows it to its end", len(lags) == 40, len(lags))
-    middle, most = statistics.median(later), max(later)
-    results.check(
-        f"a followed line is {middle:.2f} s old in the middle, {most:.2f} s at most, not over "
-        f"{LAG} s",
-        middle <= LAG and most <= patience(LAG),
-    )
+    follows_closely(results, lags_of(there, job), 8)
     ended = there.job(job)
     results.check("the other sees its end", ended["state"] == "Succeeded", ended.get("result"))
     return job
-
-
-def lags_of(world, job):
-    follower = world.start("logs", "-f", job)
-    lags = []
-    for line in follower.stdout:
-        words = line.split()
-        if words[:1] == ["at"]:
-            lags.append(time.time() - float(words[1]))
-    follower.wait()
-    return lags
 
 
 def test_cancelled(results, here, there):

@@ -12,7 +12,9 @@ import signal
 import sys
 import time
 
-from kit.harness import Results, World
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
 
 SAVES = 2_500_000  # bytes of each file; less room than one of them is left
 
@@ -240,7 +242,7 @@ def finish(rows, results):
 
 
 def main():
-    import hardship
+    from test.e2e import hardship
 
     hardship.enter()
     results = Results()

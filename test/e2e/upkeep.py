@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, lock_holder, patience  # noqa: E402
-from kit.job_kit import folder_of_trainer, lines, running, texts  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World, lock_holder, patience
+from test.e2e.kit.job_kit import folder_of_trainer, lines, running, texts
 
 
 def test_controller(results, world):

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
-from kit.job_kit import lines, running, texts, trainer  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World, patience
+from test.e2e.kit.job_kit import lines, running, texts, trainer
 
 VERBS = (
     "run ls show logs wait cancel retry preempt get checkpoints rm gc controller doctor config "

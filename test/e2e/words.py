@@ -5,8 +5,9 @@ another tool."""
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
 
 # Each line is the same job: A=1, lr 0.1, output "out".
 ORDERS = """

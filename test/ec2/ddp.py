@@ -17,15 +17,16 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import afterwards  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
-from lab_world import LabWorld, whole_checkpoint  # noqa: E402
-from s3_server import BUCKET  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import texts
+from test.ec2 import lab_world
+from test.ec2.lab_world import TAGS, LabWorld, whole_checkpoint
+from test.s3_server import BUCKET
 
 EPOCHS = 60
 LEAD = 40.0  # seconds of the notice
@@ -130,7 +131,7 @@ def judge(lab, check, world, job):
     check('aws-cli: three instances, all terminated', len(seen) == 3
           and {each['State']['Name'] for each in seen} == {'terminated'}, seen)  # fmt: skip
     lost = [[t['Key'] for t in each['Tags']] for each in seen
-            if not afterwards.TAGS <= {t['Key'] for t in each['Tags']}]  # fmt: skip
+            if not TAGS <= {t['Key'] for t in each['Tags']}]  # fmt: skip
     check('aws-cli: their tags', not lost, lost)
     check('aws-cli: spot', {each['InstanceLifecycle'] for each in seen} == {'spot'})
     check('aws-cli: no volume', not aws(lab, 'ec2', 'describe-volumes')['Volumes'])
@@ -163,8 +164,7 @@ def main(names):
         lab.rooms.more = ['-p']
         for name in names or ('preempted', 'bare'):
             results.run(name, globals()['test_' + name], lab, results.check)
-        afterwards.judge(lab, results.check)
-        results.check('the lab has no bug', not lab.bugs, lab.bugs)
+        lab_world.judge(lab, results.check)
     results.finish()
 
 

@@ -14,10 +14,12 @@ import threading
 import time
 import types
 
-from verb_lab import VerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import Ec2Lab, enter, play
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import parts_of
 
 MARK = 'planted'  # what is searched for
 
@@ -182,8 +184,8 @@ class Late(datetime.datetime):
 def test_clock(lab, check):
     import email.utils
 
-    import web
-    from ec2api import signature
+    from test.lab import web
+    from test.lab.ec2api import signature
 
     kept = signature.datetime, web.Handler.date_time_string
     names = {**vars(datetime), 'datetime': Late}
@@ -204,18 +206,5 @@ def test_clock(lab, check):
         signature.datetime, web.Handler.date_time_string = kept
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
-def main(names):
-    results = Results()
-    with VerbLab() as lab:
-        for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
-        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
-    results.finish()
-
-
 if __name__ == '__main__':
-
-    sys.exit(main(sys.argv[1:]))
+    play(Ec2Lab, parts_of(globals()), sys.argv[1:])

@@ -19,16 +19,15 @@ import sys
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import afterwards  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from lab_world import LabWorld  # noqa: E402
-from s3_server import BUCKET  # noqa: E402
-from wire import Wire  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.ec2.lab_world import LabWorld, judge
+from test.ec2.wire import Wire
+from test.s3_server import BUCKET
 
 INFRA = ('--infra', 'aws/us-east-1')
 DEAF = 'm5.large'  # the type whose image runs no user-data here
@@ -365,8 +364,7 @@ def main(names):
         with concurrent.futures.ThreadPoolExecutor(len(lines)) as pool:
             for each in [pool.submit(play, line) for line in lines]:
                 each.result()
-        afterwards.judge(lab, results.check)
-        results.check('the lab has no bug', not lab.bugs, lab.bugs)
+        judge(lab, results.check)
     results.finish()
 
 

@@ -9,15 +9,18 @@ each request by the policy of who signed it (ec2api/rights.py).
 
 import copy
 import json
+import pathlib
 import sys
 
-import verb_lab
-from policy_lint import lint, python
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import Ec2Lab, enter, play
+from test.lab.policy_lint import lint, python
 
 python()
-verb_lab.enter()
-from ec2api import groups  # noqa: E402
-from kit.harness import Results  # noqa: E402
+enter()
+from test.e2e.kit.harness import parts_of
+from test.lab.ec2api import groups
 
 REGION = 'us-east-1'
 # What lists and launches touch has no name before.
@@ -192,13 +195,12 @@ def submits(lab, world):
     return came, words
 
 
-ONLY = ''  # see the top
 SWEEPS = ('ec2:DeleteVolume', 'ec2:RevokeSecurityGroupIngress',  # the lab's leftovers.py
           'ec2:DeleteSecurityGroup',
           'ec2-instance-connect:SendSSHPublicKey')  # kept.py
 
 
-def test_submitter(lab, check):
+def test_submitter(lab, check, only=''):
     policy = printed(lab)['submitter']
     with lab.world('team', lab.user('all', policy)) as world:
         whole, words = submits(lab, world)
@@ -209,7 +211,7 @@ def test_submitter(lab, check):
         check('the printed rights are enough', wanted.items() <= dict(whole).items()
               and 'not authorized' not in words, (whole, words))  # fmt: skip
         for number, (at, action) in enumerate(actions(policy)):
-            if action in SWEEPS or ONLY not in action:
+            if action in SWEEPS or only not in action:
                 continue
             keys = lab.user(f'less{number}', without(policy, at, action))
             world.env.update(lab.env(keys))
@@ -249,7 +251,7 @@ def looks(lab, world, owner):
     return came, words
 
 
-def test_node(lab, check):
+def test_node(lab, check, only=''):
     policy = printed(lab)['node']
     with lab.world('crew') as owner, lab.world('crew', lab.user('node', policy)) as world:
         whole, words = looks(lab, world, owner)
@@ -260,7 +262,7 @@ def test_node(lab, check):
         for number, (at, action) in enumerate(actions(policy)):
             if (policy['Statement'][at]['Sid'], action) == ('Own', 'ec2:CreateTags'):
                 continue  # below
-            if ONLY not in action:
+            if only not in action:
                 continue
             keys = lab.user(f'nless{number}', without(policy, at, action))
             world.env.update(lab.env(keys))
@@ -333,19 +335,5 @@ def test_doctor(lab, check):
         world.stoker('cancel', '--no-wait', job)
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
-def main(names):
-    results = Results()
-    with verb_lab.VerbLab() as lab:
-        for name in names or PARTS:
-            global ONLY
-            name, _, ONLY = name.partition('/')
-            results.run(name, PARTS[name], lab, results.check)
-        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
-    results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    play(Ec2Lab, parts_of(globals()), sys.argv[1:])

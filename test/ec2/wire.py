@@ -5,7 +5,7 @@ it by then, and the caller does not know yet."""
 import http.client
 import urllib.parse
 
-from web import Server
+from test.lab.web import Server
 
 NOT_PASSED_ON = ('connection', 'content-length', 'transfer-encoding', 'date', 'server')
 

@@ -14,11 +14,12 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from kit.harness import BINARY, PYTHON, Results  # noqa: E402
+from test.e2e.kit.harness import BINARY, PYTHON, Results
 
 
 class WithAwsCli:
@@ -45,11 +46,11 @@ class WithAwsCli:
 def servers(kind):
     """(server, who reads it back, the store's address)"""
     if kind == "s3":
-        from versity_s3 import VersityS3
+        from test.versity_s3 import VersityS3
 
         server = VersityS3()
         return server, lambda: WithAwsCli(server), f"s3://{server.bucket}/team"
-    import fake_gcs
+    from test import fake_gcs
 
     server = fake_gcs.FakeGcs()
     return server, lambda: server, f"gs://{fake_gcs.BUCKET}/team"

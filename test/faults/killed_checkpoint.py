@@ -23,16 +23,17 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import big_checkpoint  # noqa: E402
-from kit import ledger_view  # noqa: E402
-from kit.bucket_view import BucketPath, age_uploads  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from kit.harness import PYTHON, Results, World  # noqa: E402
-from versity_s3 import VersityS3  # noqa: E402
+from test.e2e.kit import ledger_view
+from test.e2e.kit.bucket_view import BucketPath, age_uploads
+from test.e2e.kit.harness import PYTHON, Results, World
+from test.fault_proxy import FaultProxy
+from test.faults import big_checkpoint
+from test.versity_s3 import VersityS3
 
 PART = 16 << 20  # bytes; what is larger goes in parts
 SLOW = 40  # milliseconds that a MiB takes on each connection

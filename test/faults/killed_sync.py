@@ -16,17 +16,17 @@ import shutil
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import fake_gcs  # noqa: E402
-from kit.bucket_view import age_uploads  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
-from s3_server import BUCKET  # noqa: E402
-from versity_s3 import VersityS3  # noqa: E402
+from test import fake_gcs
+from test.e2e.kit.bucket_view import age_uploads
+from test.e2e.kit.harness import Results, World
+from test.fault_proxy import FaultProxy
+from test.s3_server import BUCKET
+from test.versity_s3 import VersityS3
 
 LARGE = 40 << 20  # several parts
 SMALL = 40

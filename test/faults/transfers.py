@@ -21,16 +21,16 @@ import tempfile
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from fault_proxy import FaultProxy  # noqa: E402
-from fake_gcs import BUCKET as GCS_BUCKET  # noqa: E402
-from fake_gcs import FakeGcs  # noqa: E402
-from s3_server import BUCKET, KEYS  # noqa: E402
-from versity_s3 import VersityS3  # noqa: E402
+from test.fake_gcs import BUCKET as GCS_BUCKET
+from test.fake_gcs import FakeGcs
+from test.fault_proxy import FaultProxy
+from test.s3_server import BUCKET, KEYS
+from test.versity_s3 import VersityS3
 
 BUCKETS = {'s3': BUCKET, 'gs': GCS_BUCKET}
 ENDPOINTS = {'s3': 'AWS_ENDPOINT_URL_S3', 'gs': 'STORAGE_EMULATOR_HOST'}

@@ -3,12 +3,15 @@
 """What a job may ask of Google and cannot have: one error each, with the nearest that there is or
 what to do, and nothing is made. Against the lab's Compute Engine, with the binary as it is."""
 
+import pathlib
 import sys
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import GceLab, enter, play
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import parts_of
 
 HERE = ('--infra', 'gcp/us-central1')
 LONG = 'x' * 64
@@ -74,13 +77,13 @@ def refused(lab, world, check, what, words, says, hint, env=None):
         jobs is None or len(world.json('ls', '--all')) == jobs), asked)  # fmt: skip
 
 
-def table(lab, check):
+def test_table(lab, check):
     with lab.world('bad') as world:
         for what, words, says, hint in CASES:
             refused(lab, world, check, what, words, says, hint)
 
 
-def project(lab, check):
+def test_project(lab, check):
     """What is wrong with the project, the account, the store, the network."""
     with lab.world('project') as world:
         whole = dict(world.env)
@@ -119,7 +122,7 @@ def project(lab, check):
                 'stoker config set store gs://bucket/prefix', env={'X': ''})  # fmt: skip
 
 
-def amazon(lab, check):
+def test_amazon(lab, check):
     """Machines of EC2, with store or inputs in a bucket of Google's."""
     run = ('--infra', 'aws/us-east-1')
     with lab.world('amazon') as world:
@@ -140,14 +143,5 @@ def amazon(lab, check):
                 "machines of EC2 cannot reach the input 'data'", needs, env={'X': ''})  # fmt: skip
 
 
-def main():
-    results = Results()
-    with GceVerbLab() as lab:
-        for part in (table, project, amazon):
-            results.run(part.__name__, part, lab, results.check)
-        lab.judge(results.check)
-    results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    play(GceLab, parts_of(globals()))

@@ -11,18 +11,17 @@ import json
 import pathlib
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402, I001: before what looks for rooms elsewhere
-from boots import judge  # noqa: E402
-from fake_gcs import BUCKET  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
-from repository import Git  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import texts
+from test.e2e.repository import Git
+from test.fake_gcs import BUCKET
+from test.gcp.gce_world import GceWorld, judge
+from test.lab.gce_lab import GceLab
 
 TRAIN = """import json, os, socket, urllib.request
 import torch

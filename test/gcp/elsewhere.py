@@ -13,13 +13,15 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / 'lab'))
-from three_places import AMAZON, GOOGLE, Both, BothWorld  # noqa: E402, I001: enters the lab
-from gce_lab import NODES, SUBMITTER  # noqa: E402
-from gceapi import lifecycle  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab.three_places import AMAZON, GOOGLE, Both, BothWorld  # first: it enters the lab
+
+# isort: split
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import MOVABLE, steps_told
+from test.lab.gce_lab import NODES, SUBMITTER
+from test.lab.gceapi import lifecycle
 
 STEPS = 900
 

@@ -6,14 +6,17 @@ machines that do not boot; judged by what Compute Engine was asked.
 
     late.py [PART…]"""
 
+import pathlib
 import signal
 import sys
 import time
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import GceLab, enter, play
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import parts_of
 
 FULL = 'ZONE_RESOURCE_POOL_EXHAUSTED'
 RUN = ('run', '--detach', '--infra', 'gcp/us-central1', '--instance-type', 'e2-standard-2')
@@ -104,18 +107,5 @@ def test_gang(lab, check):
         world.stoker('cancel', '--no-wait', job, check=True)
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
-def main(names):
-    results = Results()
-    with GceVerbLab() as lab:
-        for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
-            lab.api.forget()
-        lab.judge(results.check)
-    results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    play(GceLab, parts_of(globals()), sys.argv[1:])

@@ -11,16 +11,19 @@ of the bucket are for test/e2e/gcs_over_tls.py.
 
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import GceLab, enter, play
 
 enter()
-from gceapi import lifecycle  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from unbooted_gce import OWN, ROLE  # noqa: E402
+from test.e2e.kit.harness import parts_of
+from test.lab.gceapi import lifecycle
+from test.lab.unbooted_gce import OWN, ROLE
 
 LOOKER = 'looker@lab-project.iam.gserviceaccount.com'
 INFRA = ('--infra', 'gcp/us-central1')
@@ -68,13 +71,6 @@ def until(world, what, holds, verb):
     return said
 
 
-def by_hand(lab, order, machine):
-    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
-    params = {'project': machine.project, 'zone': machine.zone, 'instance': machine.name}
-    with lab.api.world.lock:
-        getattr(lifecycle, order)(lab.api, params, None, somebody)
-
-
 def tended(lab, world, job):
     """What whoever looks after a job does: a stopped machine is replaced or started, one that came
     to nothing is asked for anew, all end with the job. [(what, how it went)], all words."""
@@ -82,7 +78,7 @@ def tended(lab, world, job):
     first = lab.machines(job)
     if not first:
         return [('no machine', True)], words
-    by_hand(lab, 'stop', first[0])
+    lifecycle.by_hand(lab.api, lifecycle.stop, first[0])
     world.wait_for('it is off', lambda: first[0].state() == 'TERMINATED', 20)
     words += until(world, 'started or replaced', lambda: any(
         each.state() == 'RUNNING' for each in lab.machines(job)), ('show', job))  # fmt: skip
@@ -124,7 +120,7 @@ def looked_after(lab, world, job):
 
 def clear(lab):
     for each in lab.machines():
-        by_hand(lab, 'delete', each)
+        lifecycle.by_hand(lab.api, lifecycle.delete, each)
 
 
 def submits(lab, world):
@@ -278,23 +274,14 @@ def test_less(lab, check, only=''):
             check('  which is said', right in words or right in FOR_WORDS, words[-800:])
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
+class Lab(GceLab):
+    """With an image of its own, in the form of test/lab/gceapi/catalogue.py."""
 
-
-# In the form of test/lab/gceapi/catalogue.py.
-MINE = ('lab-project', 'mine', 'mine', 10, 'X86_64', False)
-
-
-def main(names):
-    results = Results()
-    with GceVerbLab() as lab:
-        lab.api.own_images.append(MINE)
-        for name in names or PARTS:
-            part, *only = name.split('/')
-            results.run(name, PARTS[part], lab, results.check, *only)
-        lab.judge(results.check)
-    results.finish()
+    def __enter__(self):
+        super().__enter__()
+        self.api.own_images.append(('lab-project', 'mine', 'mine', 10, 'X86_64', False))
+        return self
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    play(Lab, parts_of(globals()), sys.argv[1:])

@@ -5,21 +5,21 @@ it, makes of the lab (test/lab).
 
     rooms.py [NAME…]     only these parts"""
 
-import os
 import pathlib
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import NODES, GceLab  # noqa: E402
-from gceapi import lifecycle  # noqa: E402
-from gceapi.service import PROJECT  # noqa: E402
-from google.cloud import compute_v1 as v1  # noqa: E402
-from kit.harness import Results, patience  # noqa: E402
+from google.cloud import compute_v1 as v1
+
+from test.e2e.kit.harness import Results, parts_of, patience
+from test.lab.gce_lab import NODES, GceLab
+from test.lab.gceapi import lifecycle
+from test.lab.gceapi.service import PROJECT
 
 ZONE = 'us-central1-a'
 IMAGE = 'projects/debian-cloud/global/images/family/debian-12'
@@ -188,14 +188,11 @@ def test_agent(lab, check):
     machine.done(machine.act('delete'))
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
 def main(names):
-    results = Results()
+    results, parts = Results(), parts_of(globals())
     with GceLab() as lab:
-        for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
+        for name in names or parts:
+            results.run(name, parts[name], lab, results.check)
         results.check('every request is in the document', not lab.front.strange(),
                       lab.front.strange())  # fmt: skip
         results.check('no disk is left', not lab.api.world.disks, lab.api.world.disks)

@@ -11,18 +11,17 @@ import sys
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402, I001: before what looks for rooms elsewhere
-from boots import by_hand, judge  # noqa: E402
-from cloud_world import whole  # noqa: E402
-from fake_gcs import BUCKET  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from gceapi import lifecycle  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results, parts_of
+from test.fake_gcs import BUCKET
+from test.gcp.gce_world import GceWorld, judge
+from test.lab.cloud_world import whole
+from test.lab.gce_lab import GceLab
+from test.lab.gceapi import lifecycle
 
 FILE = """name: again
 workdir: {work}
@@ -92,10 +91,9 @@ def test_thrice(lab, check):
         looks, again, since = Looks(world, job), [], len(lab.log)
         for how in ('hand', 'notice', 'at once'):
             if how == 'hand':
-                with lab.api.world.lock:
-                    by_hand(lab, lifecycle.stop, first)
+                world.stop(first)
             else:
-                world.preempt(first, 20 if how == 'notice' else 0)
+                world.notice(first, 20 if how == 'notice' else 0)
             world.wait_for(f'{how}: it is off', lambda: first.state() == 'TERMINATED', 90, 0.1)
             off, step = time.time(), world.step_on(first)
             world.trained(first, step + 5, 180)
@@ -129,7 +127,7 @@ def test_full(lab, check):
         for turn in (1, 2):
             if turn == 2:
                 lab.api.births.add(FULL)
-            world.preempt(first, 10)
+            world.notice(first, 10)
             world.wait_for('it is off', lambda: first.state() == 'TERMINATED', 90, 0.1)
             if turn == 1:
                 world.trained(first, world.step_on(first) + 5, 180)
@@ -152,15 +150,14 @@ def test_late(lab, check):
         first = world.machine(job, 0)
         world.trained(first, 5)
         lab.api.births.add(FULL)
-        world.preempt(first, 10)
+        world.notice(first, 10)
         world.wait_for('it is off', lambda: first.state() == 'TERMINATED', 90, 0.1)
         # Nobody may delete it meanwhile.
         first.body['deletionProtection'] = True
         looks = Looks(world, job)
         second = world.machine(job, 1, limit=120)
         world.trained(second, 10)
-        with lab.api.world.lock:
-            by_hand(lab, lifecycle.start, first)
+        lifecycle.by_hand(lab.api, lifecycle.start, first)
         world.wait_for('it is up', lambda: first.state() == 'RUNNING', 60, 0.1)
         world.wait_for('it ends by itself', lambda: first.state() == 'TERMINATED', 120, 0.2)
         first.body['deletionProtection'] = False
@@ -172,14 +169,11 @@ def test_late(lab, check):
         check('late: goes on where it was', not whole(runs, STEPS, 15), runs)
 
 
-PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
-
-
 def main(names):
-    results = Results()
+    results, parts = Results(), parts_of(globals())
     with GceLab() as lab:
-        for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
+        for name in names or parts:
+            results.run(name, parts[name], lab, results.check)
         judge(lab, results.check)
     results.finish()
 

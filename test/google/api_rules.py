@@ -3,14 +3,11 @@
 rule tells what is wrong, in words; nothing where all is well. Call cloud_env.enter() before."""
 
 import json
-import os
 import re
-import sys
 import urllib.parse
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lab'))
-from gceapi import partial  # noqa: E402
-from gceapi.errors import Refusal  # noqa: E402
+from test.lab.gceapi import partial
+from test.lab.gceapi.errors import Refusal
 
 LIMITS = {'int32': (-(1 << 31), 1 << 31), 'uint32': (0, 1 << 32), 'int64': (-(1 << 63), 1 << 63),
          'uint64': (0, 1 << 64)}  # fmt: skip

@@ -14,20 +14,21 @@ import tempfile
 import time
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, '..')]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
 os.environ['GCE_METADATA_DETECT_RETRIES'] = '1'
-import fake_google  # noqa: E402
-import google.auth  # noqa: E402
-import google.auth._cloud_sdk  # noqa: E402
-import google.auth.compute_engine._metadata as gce  # noqa: E402
-import google.auth.exceptions  # noqa: E402
-import google.auth.transport  # noqa: E402
-from cryptography.hazmat.primitives import serialization  # noqa: E402
-from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
+import google.auth
+import google.auth._cloud_sdk
+import google.auth.compute_engine._metadata as gce
+import google.auth.exceptions
+import google.auth.transport
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from test.google import fake_google
 
 SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write'
 POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q'

@@ -8,9 +8,10 @@ import json
 import threading
 import urllib.parse
 
-import token_rules
-from aws_request import signed_by
 from google.auth import jwt
+
+from test.google import token_rules
+from test.google.aws_request import signed_by
 
 NOBODY = 599  # stands for a connection that is refused
 LIFE = 3599

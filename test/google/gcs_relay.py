@@ -14,13 +14,15 @@ import collections
 import ctypes
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import urllib.parse
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 PIECE = 64 << 10
 ENDS = 4 << 10  # what is kept of each end of bytes that are not looked at
@@ -206,7 +208,7 @@ class Relay:
 
 
 async def main(host, port, to):
-    import storage_rules
+    from test.google import storage_rules
 
     relay = Relay(to, storage_rules)
     storage_rules.discovery('storage.v1')  # read now, and not while somebody waits

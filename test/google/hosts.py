@@ -4,15 +4,16 @@
 tests hold its requests against, or where else they are written down."""
 
 import os
+import pathlib
 import re
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, '..'), os.path.join(HERE, '..', 'lab')]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-from gceapi.discovery import discovery  # noqa: E402
+from test.lab.gceapi.discovery import discovery
 
 # The document of each, and what holds its requests against it.
 DOCUMENTS = {

@@ -5,7 +5,7 @@ where all is well."""
 import json
 import urllib.parse
 
-from token_rules import GRANTS, IAM, OAUTH, STS
+from test.google.token_rules import GRANTS, IAM, OAUTH, STS
 
 B = '/storage/v1/b/bucket'
 UP = '/upload/storage/v1/b/bucket/o?uploadType='

@@ -6,18 +6,18 @@ good ones pass, those of Google's own client included, and each that is broken i
 import contextlib
 import io
 import json
-import os
+import pathlib
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, '..')]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import fake_gcs  # noqa: E402
-import rules_cases as cases  # noqa: E402
-import storage_rules  # noqa: E402
-import token_rules  # noqa: E402
+from test import fake_gcs
+from test.google import rules_cases as cases
+from test.google import storage_rules, token_rules
+
 
 def of_storage(verb, target, headers, body):
     call = storage_rules.Call(verb, target, headers)

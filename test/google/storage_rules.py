@@ -7,9 +7,9 @@ import json
 import re
 import urllib.parse
 
-import api_rules
-from api_rules import partial
-from gceapi.discovery import discovery
+from test.google import api_rules
+from test.google.api_rules import partial
+from test.lab.gceapi.discovery import discovery
 
 # "Resumable uploads", the session URI: what comes after the request that the document knows.
 # https://cloud.google.com/storage/docs/performing-resumable-uploads

@@ -6,8 +6,8 @@ import json
 import re
 import urllib.parse
 
-import api_rules
-from gceapi.discovery import discovery
+from test.google import api_rules
+from test.lab.gceapi.discovery import discovery
 
 STS = 'https://sts.googleapis.com'
 IAM = 'https://iamcredentials.googleapis.com'

@@ -3,7 +3,7 @@
 
 import time
 
-from machine import PYTHON, gpus, programs_on_gpu, show
+from test.gpu.machine import PYTHON, gpus, programs_on_gpu, show
 
 
 def fails(results, world, how, words):

@@ -13,9 +13,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import machine  # noqa: E402
-from machine import REHEARSED, GpuWorld  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.gpu import machine
+from test.gpu.machine import REHEARSED, GpuWorld
 
 # Each with the seconds that it may take. Those of a row run side by side.
 ROWS = [
@@ -28,9 +29,7 @@ NEEDS_GPU = ("idle", "memory", "assertion")
 
 
 def parts():
-    import failing
-    import sharing
-    import training
+    from test.gpu import failing, sharing, training
 
     found = {}
     for module in (sharing, training, failing):
@@ -41,7 +40,7 @@ def parts():
 
 def one(name):
     """In a process of its own: `gpu.py --part NAME`."""
-    from kit.harness import Results
+    from test.e2e.kit.harness import Results
 
     results = Results()
     with GpuWorld(name, 4242 if name == "ordinary" else None) as world:

@@ -12,8 +12,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
-from kit.harness import World  # noqa: E402
+from test.e2e.kit.harness import World
 
 HERE = pathlib.Path(__file__).parent
 PYTHON = os.environ.get("STOKER_TORCH_PYTHON", sys.executable)

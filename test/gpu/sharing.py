@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from machine import PYTHON, REHEARSED, gpus, kind, show
+from test.gpu.machine import PYTHON, REHEARSED, gpus, kind, show
 
 OTHERS = ("H200", "H100", "A100", "L4")
 
@@ -92,7 +92,7 @@ def part_turns(results, world):
     usage = {r["job"] if "job" in r else r["node"]: r.get("gpu")
              for r in world.json("show", c)["reports"]}  # fmt: skip
     results.check("turns: gpus: 0 is not told of as using one", not any(usage.values()), usage)
-    for name, job, after in (("a", a, b), ("b", b, d)):
+    for name, after in (("a", b), ("b", d)):
         freed = time.time()
         hold[name].touch()
         world.says(after, "facts")

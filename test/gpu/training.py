@@ -5,8 +5,8 @@ import json
 import re
 import time
 
-from kit.harness import end_holders
-from machine import PYTHON, REHEARSED, Watch, show
+from test.e2e.kit.harness import end_holders
+from test.gpu.machine import PYTHON, REHEARSED, Watch, show
 
 # Width, batch, updates in a step, and milliseconds that it lasts at least.
 SIZE = ["256", "64", "2", "120"] if REHEARSED else ["1024", "65536", "10", "0"]

@@ -10,14 +10,14 @@ import pathlib
 import subprocess
 import sys
 
-TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TEST / each) for each in ('lab', 'gcp', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.gcp.gce_world import GceWorld
+from test.lab.gce_lab import GceLab
 
 
 class Choices:

@@ -238,7 +238,7 @@ class Init:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
             limits(unit)
             Keeper(unit).keep()
-        except Exception as error:  # noqa: BLE001: a service less; the console says so
+        except Exception as error:  # noqa: BLE001  # a service less; the console says so
             say(f'{name}: {error!r}')
         finally:
             os._exit(0)

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import sys
 
-import user_space
-from cloud_env import cache_root
+from test.cloud_env import cache_root
+from test.lab import user_space
 
 PACKAGES = (
     'ca-certificates,iproute2,procps,curl,busybox-static,python3,cloud-init,systemd,systemd-sysv,'

@@ -7,18 +7,20 @@ import base64
 import concurrent.futures
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import botocore.exceptions  # noqa: E402
-from unbooted import Unbooted  # noqa: E402
+import botocore.exceptions
+
+from test.lab.unbooted import Unbooted
 
 IMAGE = 'resolve:ssm:/aws/service/debian/release/12/latest/amd64'
 ARM_IMAGE = 'resolve:ssm:/aws/service/debian/release/12/latest/arm64'

@@ -1,44 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A World whose jobs run on the lab's machines, whatever cloud moves them, and what boots.py of
-each cloud asks of them. What happens is read from the disks of the machines and from what the
-cloud was asked: no stoker runs outside meanwhile."""
+"""A World whose jobs run on the lab's machines, whatever cloud moves them. What happens is read from
+the disks of the machines and from what the cloud was asked: no stoker runs outside meanwhile."""
 
 import json
 import pathlib
 import re
-import sys
 
 TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TEST / 'e2e'))
-from kit.harness import World  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
+from test.e2e.kit.harness import World
+from test.e2e.kit.job_kit import texts
 
 TRAIN = """import os, runpy
 runpy.run_path('trainer.py', run_name='__main__')
 os.makedirs('result', exist_ok=True)
 open('result/value', 'w').write('42')
 """
-
-MEET = """import os, socket, time
-rank = int(os.environ['NODE_RANK'])
-address = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))
-assert os.environ['NNODES'] == '2', os.environ
-if rank == 0:
-    with socket.create_server(address) as server:
-        other, _ = server.accept()
-        other.sendall(b'hello')
-        print('met', other.recv(10).decode(), flush=True)
-else:
-    for _ in range(600):
-        try:
-            other = socket.create_connection(address)
-            break
-        except OSError:
-            time.sleep(0.1)
-    print(other.recv(10).decode(), flush=True)
-    other.sendall(b'rank 1')
-"""
-
 
 def whole(runs, steps, redone=0):
     """'' where every step was made, and at most so many of them twice at each new beginning."""

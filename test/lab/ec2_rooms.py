@@ -3,11 +3,11 @@
 
 import ipaddress
 
-from ec2api import lifecycle
-from ec2api.imds import Imds
-from ec2api.machines import Machines
-from room import Cloud
-from rooms import Rooms
+from test.lab.ec2api import lifecycle
+from test.lab.ec2api.imds import Imds
+from test.lab.ec2api.machines import Machines
+from test.lab.room import Cloud
+from test.lab.rooms import Rooms
 
 GATE = '172.31.0.1'
 HYPERVISOR = 'ec2e1916-9099-7caf-fd21-012345abcdef'

@@ -7,8 +7,8 @@ import time
 from unittest import mock
 from urllib.parse import urlsplit
 
-from gce_checks import State
-from gceapi import (
+from test.lab.gce_checks import State
+from test.lab.gceapi import (
     capacity,
     catalogue,
     checks,
@@ -67,7 +67,7 @@ def _deletes_instead(api, params, body, who):
 
 
 def _silence_is_empty(scope):
-    return lists._nothing(scope)  # noqa: SLF001
+    return lists._nothing(scope)
 
 
 def _new_token(self, email, scopes):

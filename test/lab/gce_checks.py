@@ -7,10 +7,11 @@ import time
 import urllib.error
 import urllib.request
 
-from gceapi.service import PROJECT
 from google.api_core import exceptions
 from google.cloud import compute_v1 as v1
-from unbooted_gce import ZONE
+
+from test.lab.gceapi.service import PROJECT
+from test.lab.unbooted_gce import ZONE
 
 REGION = 'us-central1'
 KIND = 'e2-standard-2'

@@ -7,19 +7,19 @@ the metadata server of its machines as google-auth sees it.
     gce_clients_test.py [PART…]      only these parts
     gce_clients_test.py --broken     break the lab in many ways: each must be noticed"""
 
-import os
+import pathlib
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import gce_parts_answers as answers  # noqa: E402
-import gce_parts_machines as machines  # noqa: E402
-import gce_parts_metadata as of_metadata  # noqa: E402
-from gce_checks import Google, State, expect  # noqa: E402
-from unbooted_gce import UnbootedGce  # noqa: E402
+from test.lab import gce_parts_answers as answers
+from test.lab import gce_parts_machines as machines
+from test.lab import gce_parts_metadata as of_metadata
+from test.lab.gce_checks import Google, State, expect
+from test.lab.unbooted_gce import UnbootedGce
 
 PARTS = {each.__name__: each for each in (
     machines.launch, machines.once, machines.room, machines.power, machines.ends, machines.limits,
@@ -35,7 +35,7 @@ def run(name):
     with UnbootedGce() as lab:
         try:
             PARTS[name](lab, Google(lab))
-        except Exception as error:  # noqa: BLE001: it is counted as one
+        except Exception as error:  # noqa: BLE001  # it is counted as one
             expect(f'{name} goes to its end', f'{type(error).__name__}: {error}', '')
         strange = lab.front.strange()
         expect(f'{name}: every request is in the document', strange, [])
@@ -52,7 +52,7 @@ def main(names):
 
 if __name__ == '__main__':
     if sys.argv[1:] == ['--broken']:
-        import gce_broken
+        from test.lab import gce_broken
 
         sys.exit(gce_broken.main(run))
     sys.exit(main(sys.argv[1:]))

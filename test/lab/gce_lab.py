@@ -4,15 +4,19 @@ fake-gcs-server, inside the namespaces of lab.py. Call lab.enter() first, in a p
 own."""
 
 import os
+import pathlib
+import sys
 
-from fake_gcs import FakeGcs
-from gce_rooms import GATE, GceRooms
-from gceapi.front import Front
-from gceapi.identity import CLOUD, Identity
-from gceapi.service import PROJECT, Compute
-from lab import INSIDE
-from room import bridge
-from web import Server
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+
+from test.fake_gcs import FakeGcs
+from test.lab.gce_rooms import GATE, GceRooms
+from test.lab.gceapi.front import Front
+from test.lab.gceapi.identity import CLOUD, Identity
+from test.lab.gceapi.service import PROJECT, Compute
+from test.lab.lab import INSIDE
+from test.lab.room import bridge
+from test.lab.web import Server
 
 SUBMITTER = f'submitter@{PROJECT}.iam.gserviceaccount.com'
 NODES = f'stoker@{PROJECT}.iam.gserviceaccount.com'

@@ -7,12 +7,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from gce_checks import REGION, Google, ask, expect, many, one, refused, spot
-from gceapi.identity import CLOUD, GRANT
-from gceapi.service import PROJECT
 from google.auth import crypt, jwt
 from google.cloud import compute_v1 as v1
-from unbooted_gce import OWN, ZONE
+
+from test.lab.gce_checks import REGION, Google, ask, expect, many, one, refused, spot
+from test.lab.gceapi.identity import CLOUD, GRANT
+from test.lab.gceapi.service import PROJECT
+from test.lab.unbooted_gce import OWN, ZONE
 
 
 def seen(lab, google):

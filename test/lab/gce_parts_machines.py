@@ -7,13 +7,14 @@ import time
 import uuid
 
 import google.auth.exceptions
-from gce_checks import KIND, REGION, expect, many, one, refused, spot, wait_for
-from gceapi import lifecycle
-from gceapi.identity import CLOUD
-from gceapi.service import PROJECT
 from google.api_core import exceptions
 from google.cloud import compute_v1 as v1
-from unbooted_gce import OWN, ROLE, ZONE
+
+from test.lab.gce_checks import KIND, REGION, expect, many, one, refused, spot, wait_for
+from test.lab.gceapi import lifecycle
+from test.lab.gceapi.identity import CLOUD
+from test.lab.gceapi.service import PROJECT
+from test.lab.unbooted_gce import OWN, ROLE, ZONE
 
 
 def launch(lab, google):

@@ -8,14 +8,15 @@ import os
 import threading
 import time
 
-from gce_checks import ask, expect, wait_for
-from gceapi.identity import CLOUD
-from gceapi.service import PROJECT
-from gceapi.world import number_of
 from google.auth.compute_engine import Credentials, _metadata
 from google.auth.transport.requests import Request
 from google.cloud import compute_v1 as v1
-from unbooted_gce import ROLE
+
+from test.lab.gce_checks import ask, expect, wait_for
+from test.lab.gceapi.identity import CLOUD
+from test.lab.gceapi.service import PROJECT
+from test.lab.gceapi.world import number_of
+from test.lab.unbooted_gce import ROLE
 
 ROOT = '/computeMetadata/v1/'
 

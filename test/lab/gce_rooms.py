@@ -5,13 +5,13 @@ runner of these units alone), and no cloud-init."""
 
 import os
 
-from gce_dns import Dns, finder
-from gceapi import lifecycle
-from gceapi.machines import Machines
-from gceapi.metadata import host_name
-from gceapi.mds import Mds
-from room import METADATA, Cloud
-from rooms import Rooms
+from test.lab.gce_dns import Dns, finder
+from test.lab.gceapi import lifecycle
+from test.lab.gceapi.machines import Machines
+from test.lab.gceapi.mds import Mds
+from test.lab.gceapi.metadata import host_name
+from test.lab.room import METADATA, Cloud
+from test.lab.rooms import Rooms
 
 GATE = '10.128.0.1'
 UNITS = ('google-startup-scripts.service', 'google-shutdown-scripts.service')

@@ -13,19 +13,16 @@ import copy
 import http.client
 import http.server
 import json
-import os
 import pathlib
 import ssl
 import subprocess
-import sys
 import threading
 import time
 import urllib.parse
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'google'))
-import token_rules  # noqa: E402
-from authority import certify  # noqa: E402
-from aws_request import signed_by  # noqa: E402
+from test.google import token_rules
+from test.google.authority import certify
+from test.google.aws_request import signed_by
 
 STORE = 'storage.googleapis.com'
 STS = 'sts.googleapis.com'

@@ -11,11 +11,10 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.dirname(HERE), HERE]
-import cloud_env  # noqa: E402
-import held  # noqa: E402
-import user_space  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+
+from test import cloud_env
+from test.lab import held, user_space
 
 INSIDE = 'STOKER_LAB_INSIDE'  # the folder of who entered
 REGION = 'us-east-1'
@@ -33,7 +32,7 @@ def enter():
         sys.exit(f'the lab needs root, or user namespaces with subordinate ids: {why}')
     if os.geteuid() != 0:
         os.environ[held.BARE] = '1'
-    import base_tree
+    from test.lab import base_tree
 
     os.environ['STOKER_LAB_TREE'] = base_tree.tree()  # while there is a network
     folder = tempfile.mkdtemp(prefix='stoker-rooms-')
@@ -120,15 +119,15 @@ class Lab:
     """`env`: for a stoker that submits. `log`: what was asked of the API, by whom."""
 
     def __enter__(self):
-        from ec2_rooms import GATE, Ec2Rooms
-        from ec2api.behind import Behind
-        from ec2api.front import Front
-        from ec2api.service import Ec2
-        from keyring import Keyring
-        from moto_aws import MotoAws
-        from moto_s3 import MotoS3
-        from room import bridge
-        from web import Server
+        from test.lab.ec2_rooms import GATE, Ec2Rooms
+        from test.lab.ec2api.behind import Behind
+        from test.lab.ec2api.front import Front
+        from test.lab.ec2api.service import Ec2
+        from test.lab.keyring import Keyring
+        from test.lab.moto_aws import MotoAws
+        from test.lab.room import bridge
+        from test.lab.web import Server
+        from test.moto_s3 import MotoS3
 
         bridge(GATE)
         self.log = []

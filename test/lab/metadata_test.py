@@ -5,6 +5,7 @@ there or not, statuses are the same, and texts have the same form."""
 
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -14,17 +15,17 @@ import time
 import urllib.error
 import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import ctypes  # noqa: E402
+import ctypes
 
-import go_tools  # noqa: E402
-from ec2api.metadata import maintenance  # noqa: E402
-from unbooted import Unbooted  # noqa: E402
-from versity_s3 import free_port  # noqa: E402
+from test import go_tools
+from test.lab.ec2api.metadata import maintenance
+from test.lab.unbooted import Unbooted
+from test.versity_s3 import free_port
 
 MODULE = 'github.com/aws/amazon-ec2-metadata-mock/cmd/ec2-metadata-mock@v1.13.0'
 IMAGE = 'resolve:ssm:/aws/service/debian/release/12/latest/amd64'

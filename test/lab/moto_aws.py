@@ -4,13 +4,15 @@
 import json
 import logging
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import threading
 
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
 
 IMAGES = os.path.join(HERE, 'images.json')
 
@@ -79,12 +81,13 @@ def publish_parameters():
 def serve():
     with tempfile.TemporaryDirectory(prefix='stoker-lab-moto-') as folder:
         os.environ['MOTO_AMIS_PATH'] = as_moto_reads_them(folder)
-        from moto_s3 import OneAtATime
         from moto.server import DomainDispatcherApplication, create_backend_app
         from werkzeug.serving import WSGIRequestHandler, make_server
 
+        from test.moto_s3 import OneAtATime
+
         publish_parameters()
-        import moto.ec2.models  # noqa: F401: it reads the images now
+        import moto.ec2.models  # noqa: F401  # it reads the images now
     logging.getLogger('werkzeug').setLevel(logging.CRITICAL)
     WSGIRequestHandler.protocol_version = 'HTTP/1.1'  # connections stay open
     app = OneAtATime(DomainDispatcherApplication(create_backend_app))

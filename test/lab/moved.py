@@ -6,19 +6,18 @@ back: no step is trained twice, one story, one summary. Needs root.
     moved.py"""
 
 import pathlib
-import re
 import subprocess
 import sys
 
-TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TEST / each) for each in ('lab', 'gcp', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.e2e.kit.job_kit import MOVABLE, steps_told, told_as_moves
+from test.gcp.gce_world import GceWorld
+from test.lab.gce_lab import GceLab
 
 STEPS = 900
 
@@ -33,19 +32,13 @@ def gce(results, world):
                   refused.returncode == 1 and 'cannot reach the store' in refused.stderr
                   and 'move' not in world.job(job), refused.stderr)
     for where in (world.infra, 'local'):
-        moved = world.stoker('move', job, '--infra', where, '--in', '6s', timeout=300)
-        results.check(f'it moves to {where}', moved.returncode == 0, moved.stderr)
+        done = world.stoker('move', job, '--infra', where, '--in', '6s', timeout=300)
+        results.check(f'it moves to {where}', done.returncode == 0, done.stderr)
     done = world.stoker('wait', job, timeout=300)
     results.check('it ends here', done.returncode == 0, done.stdout + done.stderr)
     told = steps_told(world.stoker('logs', job).stdout)
     results.check('no step is trained twice', told == list(range(1, STEPS + 1)), told)
-    record = world.job(job)
-    results.check('here, there, here', [each['provider'] for each in record['launches']]
-                  == ['local', 'gce', 'local'], record['launches'])
-    results.check('told as moves', [each['ending']['reason'] for each in record['attempts']]
-                  == ['Moved', 'Moved', 'Completed'], record['attempts'])
-    story = world.stoker('show', job).stdout
-    results.check('one story', len(re.findall(r'^  attempt \d', story, re.M)) == 3, story)
+    told_as_moves(results, world, job, 'local', 'gce', 'local')
     world.wait_for('its VM is gone', lambda: all(
         world.is_over(each) for each in world.machines(job)), timeout=120)
     print(done.stdout, flush=True)

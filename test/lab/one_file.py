@@ -11,16 +11,16 @@ import re
 import subprocess
 import sys
 
-TEST = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TEST / each) for each in ('lab', 'ec2', 'gcp', 'e2e', '')]
-import lab as lab_of  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-from gce_lab import GceLab  # noqa: E402
-from gce_world import GceWorld  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
-from lab_world import LabWorld  # noqa: E402
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import texts
+from test.ec2.lab_world import LabWorld
+from test.gcp.gce_world import GceWorld
+from test.lab.gce_lab import GceLab
 
 FILE = """name: anywhere
 workdir: .

@@ -2,16 +2,19 @@
 """A shell in the lab, with stoker and the variables that it needs: ./dev lab."""
 
 import os
+import pathlib
 import shlex
 import subprocess
 import sys
 
-import lab as lab_of
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
 
 lab_of.enter()
-import fake_gcs  # noqa: E402
-from gce_lab import GceLab  # noqa: E402
-from s3_server import BUCKET  # noqa: E402
+from test import fake_gcs
+from test.lab.gce_lab import GceLab
+from test.s3_server import BUCKET
 
 
 def main():

@@ -11,8 +11,7 @@ import sys
 
 def python():
     """Of parliament's environment, which is made once, while there is a network."""
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    import cloud_env
+    from test import cloud_env
 
     where = os.path.join(os.path.dirname(cloud_env.REQUIREMENTS), 'requirements-lint.txt')
     return os.path.join(cloud_env.folder(where), 'bin', 'python3')

@@ -8,7 +8,7 @@ import socket
 import socketserver
 import threading
 
-from web import LINGER_OFF
+from test.lab.web import LINGER_OFF
 
 
 class Handler(socketserver.BaseRequestHandler):

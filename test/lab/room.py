@@ -13,8 +13,8 @@ import subprocess
 import threading
 import time
 
-from port22 import Port22
-from web import Server
+from test.lab.port22 import Port22
+from test.lab.web import Server
 
 HERE = pathlib.Path(__file__).parent
 BRIDGE = 'lab'

@@ -9,8 +9,8 @@ import sys
 import threading
 import traceback
 
-import held
-from room import Room
+from test.lab import held
+from test.lab.room import Room
 
 REBOOT = signal.SIGRTMIN + 5  # systemd's, in a container
 
@@ -56,7 +56,7 @@ class Rooms:
                     elif not room.pressed:
                         self.button(instance)  # it was asked for while there was none yet
                 again = room.wait()
-        except Exception:  # noqa: BLE001: it is of the lab, and the test is told
+        except Exception:  # noqa: BLE001  # it is of the lab, and the test is told
             if not room.killed:  # else its power went while it was being set up
                 self.bugs.append(traceback.format_exc())
                 print(self.bugs[-1], file=sys.stderr, flush=True)

@@ -5,13 +5,13 @@ cloud_env.enter() before."""
 import boto3
 from botocore.config import Config
 
-from ec2api.behind import Behind
-from ec2api.front import Front
-from ec2api.imds import Imds
-from ec2api.service import Ec2
-from keyring import Keyring
-from moto_aws import MotoAws
-from web import Server
+from test.lab.ec2api.behind import Behind
+from test.lab.ec2api.front import Front
+from test.lab.ec2api.imds import Imds
+from test.lab.ec2api.service import Ec2
+from test.lab.keyring import Keyring
+from test.lab.moto_aws import MotoAws
+from test.lab.web import Server
 
 REGION = 'us-east-1'
 ASSUME = (

@@ -5,11 +5,11 @@ cloud_env.enter() before."""
 import os
 import tempfile
 
-from gceapi.front import Front
-from gceapi.identity import CLOUD, Identity
-from gceapi.mds import Mds
-from gceapi.service import PROJECT, Compute
-from web import Server
+from test.lab.gceapi.front import Front
+from test.lab.gceapi.identity import CLOUD, Identity
+from test.lab.gceapi.mds import Mds
+from test.lab.gceapi.service import PROJECT, Compute
+from test.lab.web import Server
 
 ZONE = 'us-central1-a'
 OWN = f'submitter@{PROJECT}.iam.gserviceaccount.com'
@@ -65,7 +65,6 @@ class UnbootedGce:
         )
         if exchanged:
             from google.auth.transport.requests import Request
-
             from google.oauth2.credentials import Credentials
 
             given.refresh(Request())

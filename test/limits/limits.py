@@ -14,10 +14,10 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / 'e2e')]
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-import machine  # noqa: E402
-from kit.harness import BINARY, Results, patience  # noqa: E402
+from test.e2e.kit.harness import BINARY, Results, patience
+from test.limits import machine
 
 UNIT = """[Unit]
 Description=limits

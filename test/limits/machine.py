@@ -11,11 +11,8 @@ import shutil
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'lab')]
-
-from base_tree import mirror  # noqa: E402
-from cloud_env import cache_root  # noqa: E402
+from test.cloud_env import cache_root
+from test.lab.base_tree import mirror
 
 PACKAGES = 'systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,python3,procps'
 KERNEL = 'linux-image-cloud-amd64'

@@ -10,10 +10,14 @@ import re
 import shutil
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "page"))
-from browser_kit import Pages, Views  # noqa: E402: first: it chooses the Python
-from frameworks import Results, World, await_step, submit, told  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.page.browser_kit import Pages, Views  # first: it chooses the Python
+
+# isort: split
+from playwright.sync_api import sync_playwright
+
+from test.metrics.frameworks import Results, World, await_step, submit, told
 
 # A rule about what comes behind every interruption.
 AFTER, BELOW = 300, 0.06

@@ -8,13 +8,13 @@ import re
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import versity_s3  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+from test import versity_s3
+from test.e2e.kit.harness import Results, World
 
 MANY = 250_000  # more than a batch that goes at once
 THEN = 40  # seconds, each with a point

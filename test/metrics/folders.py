@@ -6,8 +6,9 @@ was, whatever date its folder is called by."""
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
 
 # Each attempt logs into a folder of its own time, and begins in the fold and step it had saved.
 PROGRAM = r"""

@@ -14,8 +14,9 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, World, patience, play
 
 RUNS = 200
 AT_ONCE = 4
@@ -164,15 +165,5 @@ def test_digits(results, world):
                   done.returncode == 1 and "at step 4" in why and last < 100, (why, last))
 
 
-def main():
-    results = Results()
-    chosen = sys.argv[1:]
-    for name, test in (("healthy", test_healthy), ("sick", test_sick), ("digits", test_digits)):
-        if chosen and name not in chosen:
-            continue
-        with World("healthy") as world:
-            results.run(name, test, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), lambda: World("healthy"))

@@ -7,8 +7,9 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import World, play
 
 # Says its loss for step after step; STEP=VALUE sets it from there on. "wait": until it is stopped.
 # "slow": ten steps a second.
@@ -194,18 +195,5 @@ def test_idle_gpu(results, world):
                   and "limits: this stops the run: no GPU" in log, (result, log))  # fmt: skip
 
 
-def main():
-    results = Results()
-    chosen = sys.argv[1:]
-    for name, test in (("stopped", test_stopped), ("clean_end", test_clean_end),
-                       ("warned", test_warned), ("one_curve", test_one_curve),
-                       ("two_nodes", test_two_nodes), ("median", test_median),
-                       ("idle_gpu", test_idle_gpu)):  # fmt: skip
-        if chosen and name not in chosen:
-            continue
-        with World("rules") as world:
-            results.run(name, test, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), lambda: World("rules"))

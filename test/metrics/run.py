@@ -12,9 +12,9 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-from kit.harness import PYTHON, Results, World  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, World, play
 
 # Trains from the step in checkpoints/step, says so in four ways, and waits where it is told to.
 PROGRAM = r"""
@@ -112,7 +112,7 @@ def test_interrupted(results, world):
                   and {point["attempt"] for point in every} == {1, 2}, redone)  # fmt: skip
 
 
-def test_agent_killed(results, world):
+def test_killed(results, world):
     program = world.program(PROGRAM)
     job = world.submit("--name", "killed", "--", "python3", program, "40", "17")
     seen(world, job, 18)
@@ -287,18 +287,5 @@ def test_profile(results, world):
                   none.returncode == 1 and "no traces of a profiler" in none.stderr, none)
 
 
-def main():
-    results = Results()
-    chosen = sys.argv[1:]
-    for name, test in (("whole", test_whole), ("interrupted", test_interrupted),
-                       ("killed", test_agent_killed), ("hostile", test_hostile),
-                       ("left_out", test_left_out), ("chosen", test_chosen),
-                       ("scales", test_scales), ("profile", test_profile)):  # fmt: skip
-        if chosen and name not in chosen:
-            continue
-        with World("metrics") as world:
-            results.run(name, test, results, world)
-    results.finish()
-
-
-main()
+if __name__ == "__main__":
+    play(globals(), lambda: World("metrics"))

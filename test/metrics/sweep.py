@@ -12,8 +12,9 @@ import statistics
 import sys
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
-from kit.harness import PYTHON, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import PYTHON, Results, World
 
 # The first is what matters: with the least nothing is learned, with the greatest nothing stays.
 VALUES = {"lr": (0.00001, 0.003, 1), "batch": (32, 256), "epochs": (3, 5)}

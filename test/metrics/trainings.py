@@ -125,7 +125,7 @@ def train_torch(run, rng, rate):
     entropy_of = nn.functional.cross_entropy
     step = 0
     for epoch in range(EPOCHS):
-        for rows in torch.randperm(len(y)).split(int(128)):
+        for rows in torch.randperm(len(y)).split(128):
             loss = entropy_of(model(x[rows]), y[rows])
             optimizer.zero_grad()
             loss.backward()

@@ -11,10 +11,10 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-import cloud_env  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
+from test.e2e.kit.harness import Results, World
 
 PYTHON = (
     cloud_env.folder(str(pathlib.Path(__file__).parent / "requirements.txt"), debian=True)

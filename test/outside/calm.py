@@ -5,8 +5,7 @@ done again, and how the owner is told where it is more than two."""
 import re
 import time
 
-import jobs
-import oracle
+from test.outside import jobs, oracle
 
 LEAD = "15s"
 MOST_LOST = 2

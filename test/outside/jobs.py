@@ -9,8 +9,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
-from kit import hostile_names  # noqa: E402
+from test.e2e.kit import hostile_names
 
 # Each is a program of habits/. `quick`: so much faster than the others it saves. `odd`: files with
 # odd names may lie beside its own in the checkpoint folder. `many`: of files; a busy disk may take
@@ -95,7 +94,7 @@ run: {start}
 """
 
 
-def python_once(known=[]):  # noqa: B006: remembers
+def python_once(known=[]):  # noqa: B006  # remembers
     if not known:
         known.append(python())
     return known[0]

@@ -19,14 +19,11 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "e2e")]
-import calm  # noqa: E402
-import jobs  # noqa: E402
-import oracle  # noqa: E402
-import sight  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
-from storm import Job  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.outside import calm, jobs, oracle, sight
+from test.outside.storm import Job
 
 
 class Storm:
@@ -137,10 +134,10 @@ def a_world(args):
     with contextlib.ExitStack() as stack:
         server = None
         if args.store == "s3":
-            import cloud_env
+            from test import cloud_env
 
             cloud_env.enter()
-            from versity_s3 import VersityS3
+            from test.versity_s3 import VersityS3
 
             server = stack.enter_context(VersityS3())
         world = stack.enter_context(World("outside"))

@@ -10,11 +10,10 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import jobs  # noqa: E402
-import oracle  # noqa: E402
-import sight  # noqa: E402
-from kit.harness import Results  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results
+from test.outside import jobs, oracle, sight
 
 HEX = b"out/a".hex()
 

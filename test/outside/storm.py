@@ -9,10 +9,8 @@ import signal
 import subprocess
 import time
 
-import jobs
-import oracle
-import sight
-from kit.harness import patience
+from test.e2e.kit.harness import patience
+from test.outside import jobs, oracle, sight
 
 ACT_PATIENCE = 6.0  # an act that finds nobody for so long is dropped
 LIMIT = 240.0  # seconds in which a job must end, on a quiet machine

@@ -4,21 +4,22 @@
 
 Usage: browser.py [--pictures FOLDER] [PART…]; --pictures keeps what the views look like."""
 
-import json
 import pathlib
 import shutil
 import sys
 import time
 
-import browser_kit  # noqa: E402: first: it chooses the Python
-import hostile  # noqa: E402
-import odd  # noqa: E402
-import served  # noqa: E402
-import shown  # noqa: E402
-from axe_playwright_python.sync_playwright import Axe  # noqa: E402
-from browser_kit import Pages, Views, until  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.page import browser_kit  # noqa: F401  # first: it chooses the Python
+
+# isort: split
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from test.e2e.kit.harness import Results, World
+from test.page import hostile, odd, served, shown
+from test.page.browser_kit import Pages, Views, until
 
 # A million points of one series, with one value that must not be lost.
 MILLION = r"""
@@ -249,7 +250,7 @@ def test_faults(results, world, browser, page, job, pictures):
     views.close()
     small = Views(browser, page.url, width=390, height=780)
     small.go(f"#/job/{job}", ".timeline")
-    for name, view, wait, charts in looks:
+    for name, view, wait, _ in looks:
         small.go(view, wait)
         wide = small.tab.evaluate("document.documentElement.scrollWidth")
         results.check(f"phone: {name}: nothing stands out at the side", wide <= 390, wide)

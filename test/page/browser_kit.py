@@ -7,16 +7,14 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE.parent / "e2e"))
-import cloud_env  # noqa: E402
+from test import cloud_env
 
 path = cloud_env.folder(str(HERE / "requirements.txt"))
 if os.path.realpath(sys.prefix) != os.path.realpath(path):
     os.execv(f"{path}/bin/python", [f"{path}/bin/python", *sys.argv])
 
-import served  # noqa: E402
-from kit.harness import patience  # noqa: E402
+from test.e2e.kit.harness import patience
+from test.page import served
 
 
 def until(tab, expression, arg=None):

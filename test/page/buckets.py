@@ -8,14 +8,13 @@ import pathlib
 import sys
 import urllib.request
 
-HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "e2e")]
-import cloud_env  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
 
 cloud_env.enter()
-import fake_gcs  # noqa: E402
-import moto_s3  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+from test import fake_gcs, moto_s3
+from test.e2e.kit.harness import Results, World
 
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}  # fmt: skip

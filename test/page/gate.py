@@ -8,9 +8,10 @@ import os
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-import served  # noqa: E402
-from kit.harness import Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.page import served
 
 FACTS = ("/api/session", "/api/jobs", "/api/events", "/api/job?id={id}", "/api/log?id={id}",
          "/api/series?id={id}", "/api/usage?id={id}", "/api/kept?id={id}", "/api/code?id={id}",

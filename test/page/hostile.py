@@ -4,7 +4,7 @@ writing, and a million letters. They change nothing but text."""
 
 import json
 
-from browser_kit import Views, until
+from test.page.browser_kit import Views, until
 
 LONG = 1_000_000
 # What a job is given. A million letters come from the program, as a job file has a limit.

@@ -4,7 +4,7 @@ two hundred series, no metrics at all, failed, in a line, of somebody else."""
 
 import subprocess
 
-from browser_kit import Views, until
+from test.page.browser_kit import Views, until
 
 NOT_FINITE = r"""
 import json, math, os, pathlib

@@ -2,7 +2,7 @@
 """How a job's metrics are shown: sections that fold, one point, results of several runs, each
 attempt's shade, axes that can be read; the log of all attempts; the table's columns."""
 
-from browser_kit import Views, until
+from test.page.browser_kit import Views, until
 
 PROGRAM = r"""
 import json, os, sys

@@ -5,9 +5,10 @@ shell beside the program."""
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import running, texts  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import running, texts
 
 JOB = """name: first
 workdir: .

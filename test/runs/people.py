@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
-from kit.harness import Results, World  # noqa: E402
-from kit.job_kit import running  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import running
 
 SLEEPER = ("--stop-grace", "1s", "--", "sleep", "60")
 

@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
-sys.path.insert(0, str(HERE.parent))
-import cloud_env  # noqa: E402
-from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
+from test.e2e.kit.harness import PYTHON, Results, World, patience
 
 
 def apart():

@@ -15,10 +15,10 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
-sys.path.insert(0, str(HERE.parent))
-import cloud_env  # noqa: E402
-from kit.harness import PYTHON, Results, World  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test import cloud_env
+from test.e2e.kit.harness import PYTHON, Results, World
 
 TRAINER = HERE / "programs" / "train.py"
 PROGRAMS = ("saves", "dies", "passes", "leaves")
@@ -170,7 +170,7 @@ def play_all(results, cells, at_once):
         try:
             cell.play()
             return cell.problems()
-        except Exception as error:  # noqa: BLE001: a cell that breaks has failed
+        except Exception as error:  # noqa: BLE001  # a cell that breaks has failed
             cell.kept, cell.lines = f"broke: {type(error).__name__}", []
             return [f"{type(error).__name__}: {error}"]
 

@@ -18,12 +18,12 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from lab import Lab  # noqa: E402
-from slurm_world import ENDS, PROGRAMS, SlurmWorld  # noqa: E402
-from kit import ledger_view  # noqa: E402
-from kit.harness import Results, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit import ledger_view
+from test.e2e.kit.harness import Results, patience
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import ENDS, PROGRAMS, SlurmWorld
 
 ACTS = (["requeue"] * 2 + ["drill"] * 4 + ["suspend"] * 2 + ["agent"] * 3 + ["node process"] * 2
         + ["program"] * 2 + ["script"] + ["preempt"] * 2 + ["node"] + ["slurmctld"])

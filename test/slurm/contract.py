@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
-from lab import Lab  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
+from test.slurm.kit.lab import Lab
 
 # So that the lab is closed.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -17,14 +17,12 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from kit import ledger_view  # noqa: E402
-from kit.harness import BINARY, Results  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
-from lab import Lab  # noqa: E402
-from slurm_world import ENDS, SlurmWorld  # noqa: E402
+from test.e2e.kit import ledger_view
+from test.e2e.kit.harness import BINARY, Results
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import ENDS, SlurmWorld
 
 # Saves each fourth step, by a rename, and a second after SIGTERM.
 PROGRAM = """

@@ -7,15 +7,14 @@ nothing; a Slurm that does not answer is waited for, which is said.
     move.py [there] [refused] [silent]"""
 
 import pathlib
-import re
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "kit"), str(HERE.parent / "e2e")]
-from kit.harness import Results  # noqa: E402
-from kit.job_kit import MOVABLE, steps_told  # noqa: E402
-from lab import Lab  # noqa: E402
-from slurm_world import SlurmWorld  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import Results, parts_of
+from test.e2e.kit.job_kit import MOVABLE, steps_told, told_as_moves
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import SlurmWorld
 
 
 def begun(world, steps):
@@ -57,13 +56,7 @@ def test_there(results, lab):
         results.check("one summary", done.stdout.count("Succeeded") == 1
                       and "3 attempts" in done.stdout, done.stdout)
         whole(results, world, job, steps)
-        record = world.job(job)
-        results.check("here, there, here", [each["provider"] for each in record["launches"]]
-                      == ["local", "slurm", "local"], record["launches"])
-        results.check("told as moves", [each["ending"]["reason"] for each in record["attempts"]]
-                      == ["Moved", "Moved", "Completed"], record["attempts"])
-        story = world.stoker("show", job).stdout
-        results.check("one story", len(re.findall(r"^  attempt \d", story, re.M)) == 3, story)
+        told_as_moves(results, world, job, "local", "slurm", "local")
         results.check("Slurm was asked for one job", len(world.slurm_jobs(job)) == 1,
                       world.slurm_jobs(job))
         world.nothing_left(job)
@@ -132,7 +125,7 @@ def test_silent(results, lab):
 
 def main():
     results = Results()
-    parts = {name[5:]: part for name, part in globals().items() if name.startswith("test_")}
+    parts = parts_of(globals())
     with Lab() as lab:
         for name in sys.argv[1:] or parts:
             results.run(name, parts[name], results, lab)

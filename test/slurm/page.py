@@ -9,13 +9,11 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from kit.harness import Results  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
-from lab import Lab  # noqa: E402
-from slurm_world import SlurmWorld  # noqa: E402
+from test.e2e.kit.harness import Results
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import SlurmWorld
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "slurm.md"
 TRAIN = """

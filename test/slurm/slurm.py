@@ -15,36 +15,14 @@ import shutil
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from kit.harness import PYTHON, Results, patience  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
-from lab import Lab  # noqa: E402
-from slurm_world import ENDS, SlurmWorld, whole  # noqa: E402
+from test.e2e.kit.harness import PYTHON, Results, patience
+from test.e2e.kit.job_kit import MEET
+from test.slurm.kit.lab import Lab
+from test.slurm.kit.slurm_world import ENDS, SlurmWorld, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-MEET = """
-import os, socket, time
-rank = int(os.environ["NODE_RANK"])
-address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
-assert os.environ["NNODES"] == "2", os.environ
-if rank == 0:
-    with socket.create_server(address) as server:
-        other, _ = server.accept()
-        other.sendall(b"hello")
-        print("met", other.recv(10).decode(), flush=True)
-else:
-    for _ in range(300):
-        try:
-            other = socket.create_connection(address)
-            break
-        except OSError:
-            time.sleep(0.1)
-    print(other.recv(10).decode(), flush=True)
-    other.sendall(b"rank 1")
-"""
 
 
 def test_one(lab, check, _):
@@ -133,7 +111,7 @@ def test_preempted(lab, check, _):
         check("a job that is preempted goes on", state == "Succeeded" and len(runs) == 2,
               (state, runs))
         check("where it was", not whole(runs, 100, redone=1), runs)
-        states = dict((n, s) for n, _, s in lab.all_jobs())
+        states = {n: s for n, _, s in lab.all_jobs()}
         check("Slurm says that it preempted it, and ran the other",
               states[first] in ("PREEMPTED", "COMPLETED", "CANCELLED") and high in states, states)
         world.nothing_left(job)

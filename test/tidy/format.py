@@ -7,12 +7,13 @@ not looked at again, which is said.
 """
 
 import os
+import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import passed  # noqa: E402
-import tidy  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.tidy import passed, tidy
 
 
 def main(argv):

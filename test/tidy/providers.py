@@ -3,7 +3,7 @@
 
 import re
 
-import cpp
+from test.tidy import cpp
 
 # The words of providers in code, as a whole or at the front of a part of a name.
 NAME = re.compile(r'(?:Ec2|Gce|Gcp|Aws|Slurm)(?![a-z])|\b(?:ec2|gce|gcp|aws|slurm)(?![a-z])')

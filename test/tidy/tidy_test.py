@@ -3,13 +3,14 @@
 """tidy.py catches a file that breaks each rule, and nothing in a file that breaks none."""
 
 import os
+import pathlib
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cpp  # noqa: E402
-import tidy  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.tidy import cpp, tidy
 
 LISTS = """# SPDX-License-Identifier: Apache-2.0
 # layer 0
@@ -53,6 +54,11 @@ class TidyTest(unittest.TestCase):
     def test_columns_count_characters(self):
         self.assertEqual(self.breaches({'src/base/x.h': HEAD + '// ' + 'ü' * 97 + '\n'}), [])
         self.one('src/base/x.h', HEAD + '// ' + 'x' * 98 + '\n', 2, 'columns')
+
+    def test_python_is_as_wide_as_ruff_makes_it(self):
+        head = '# ' + tidy.SPDX + '\n'
+        self.assertEqual(self.breaches({'test/x.py': head + '#' * 140 + '\n'}), [])
+        self.one('test/x.py', head + '#' * 141 + '\n', 2, 'columns')
 
     def test_file_length(self):
         self.one('src/base/x.cc', HEAD + '\n' * 600, 601, 'file length')

@@ -8,7 +8,7 @@ import pathlib
 import shutil
 import time
 
-from kit.harness import BINARY, PYTHON
+from test.e2e.kit.harness import BINARY, PYTHON
 
 PROGRAM = """\
 import glob, os, signal, sys, time

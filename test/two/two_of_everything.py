@@ -13,10 +13,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit.harness import BINARY, Results, World  # noqa: E402
-from parties import Party, another_binary  # noqa: E402
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.e2e.kit.harness import BINARY, Results, World
+from test.two.parties import Party, another_binary
 
 
 class Verb:
@@ -145,7 +145,7 @@ class Get(Verb):
         return ["get", party.base, "checkpoint", str(party.folder / "got")]
 
     def right(self, party, target, done):
-        files = [p for p in (party.folder / "got").rglob("s-*")]
+        files = list((party.folder / "got").rglob("s-*"))
         shutil.rmtree(party.folder / "got", ignore_errors=True)
         return "" if files else f"nothing came: {done.stderr}"
 

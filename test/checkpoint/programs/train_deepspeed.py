@@ -7,10 +7,10 @@ import time
 
 os.environ["DS_ACCELERATOR"] = "cpu"
 
-import deepspeed  # noqa: E402
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from evidence import FOLDER, PAUSE, STEPS, began, digest, enough, saved, saves  # noqa: E402
+import deepspeed
+import torch
+import torch.distributed as dist
+from evidence import FOLDER, PAUSE, STEPS, began, digest, enough, saved, saves
 
 torch.manual_seed(1)
 dist.init_process_group("gloo")

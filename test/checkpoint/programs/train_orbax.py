@@ -7,11 +7,11 @@ import time
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import optax  # noqa: E402
-import orbax.checkpoint as ocp  # noqa: E402
-from evidence import FOLDER, PAUSE, STEPS, began, digest, enough, saved, saves  # noqa: E402
+import jax
+import jax.numpy as jnp
+import optax
+import orbax.checkpoint as ocp
+from evidence import FOLDER, PAUSE, STEPS, began, digest, enough, saved, saves
 
 params = {"a": jax.random.normal(jax.random.key(1), (64, 1024)), "b": jnp.zeros((1024, 64))}
 optimizer = optax.adam(0.001)

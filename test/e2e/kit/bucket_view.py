@@ -5,7 +5,7 @@ read with boto3, past whatever stands between stoker and the server."""
 import os
 import pathlib
 
-from s3_server import BUCKET
+from test.s3_server import BUCKET
 
 
 class BucketPath:

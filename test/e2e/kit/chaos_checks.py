@@ -7,7 +7,7 @@ import json
 import re
 import time
 
-from kit import ledger_view
+from test.e2e.kit import ledger_view
 
 LATER = 2 * 3600  # older than anything that may still be somebody's
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from kit import ledger_view
+from test.e2e.kit import ledger_view
 
 TRAINER = pathlib.Path(__file__).parents[1] / "programs" / "chaos_trainer.py"
 PYTHON = "/usr/bin/python3"

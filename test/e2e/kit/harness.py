@@ -4,6 +4,7 @@
 Standard library only. Every test gets a World: its own HOME, store and state below one temporary
 folder, so that nothing of the user's is touched and whatever is left over can be counted."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -216,7 +217,7 @@ class Results:
     def run(self, name, function, *args):
         try:
             function(*args)
-        except Exception as error:  # noqa: BLE001: a test that breaks has failed
+        except Exception as error:  # noqa: BLE001  # a test that breaks has failed
             self.check(name, False, f"{type(error).__name__}: {error}")
         else:
             self.check(name, True)
@@ -232,3 +233,24 @@ class Results:
             self.sanitizers()
         print(f"{self.passed} passed, {len(self.failed)} failed")
         sys.exit(1 if self.failed or not self.passed else 0)
+
+
+def parts_of(names, also=""):
+    """The functions test_NAME of a module, whose globals() those are, by NAME; and those that are
+    called ALSO_NAME."""
+    split = {each: each.partition("_") for each in names if callable(names[each])}
+    return {name: names[each] for each, (kind, _, name) in split.items()
+            if name and kind in ("test", also)}  # fmt: skip
+
+
+def play(names, world):
+    """Runs the parts of a module, or those that the command line names: with results and `world`, or,
+    where that is a function, with a world that it makes for each. Exits."""
+    results, parts = Results(), parts_of(names)
+    with contextlib.ExitStack() as shared:
+        if not callable(world):
+            shared.enter_context(world)
+        for name in sys.argv[1:] or parts:
+            with world() if callable(world) else contextlib.nullcontext(world) as its:
+                results.run(name, parts[name], results, its)
+    results.finish()

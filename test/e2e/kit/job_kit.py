@@ -5,9 +5,12 @@ import json
 import pathlib
 import re
 import shutil
+import statistics
+import time
 
-from kit.harness import PYTHON
+from test.e2e.kit.harness import PYTHON, patience
 
+LAG = 2.0  # seconds that a followed line may be old, at most
 PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
 
 
@@ -74,3 +77,67 @@ sys.exit(1 if told else 0)
 
 def steps_told(log):
     return [int(n) for n in re.findall(r'^step (\d+)$', log, re.M)]
+
+
+def clock(world, seconds):
+    """Writes prog.py, which says what time it is, twice a second."""
+    world.program(
+        "import time\n"
+        f"for i in range({2 * seconds}):\n"
+        "    print('at', time.time(), flush=True)\n"
+        "    time.sleep(0.5)\n"
+    )
+
+
+def lags_of(world, job):
+    """How old each line of clock()'s program was when this world had it; waits for the end."""
+    follower = world.start("logs", "-f", job)
+    lags = []
+    for line in follower.stdout:
+        words = line.split()
+        if words[:1] == ["at"]:
+            lags.append(time.time() - float(words[1]))
+    follower.wait()
+    return lags
+
+
+def follows_closely(results, lags, first):
+    """Lines before `first` come from before anybody was known to follow."""
+    results.check("another machine follows to the end", len(lags) == 40, len(lags))
+    middle, most = statistics.median(lags[first:]), max(lags[first:])
+    results.check(f"a followed line is {middle:.2f} s old in the middle, {most:.2f} s at most, not "
+                  f"over {LAG} s", middle <= LAG and most <= patience(LAG))  # fmt: skip
+
+
+# Of two nodes: rank 0 listens, and each says what it heard of the other.
+MEET = """import os, socket, time
+rank = int(os.environ['NODE_RANK'])
+address = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))
+assert os.environ['NNODES'] == '2', os.environ
+if rank == 0:
+    with socket.create_server(address) as server:
+        other, _ = server.accept()
+        other.sendall(b'hello')
+        print('met', other.recv(10).decode(), flush=True)
+else:
+    for _ in range(600):
+        try:
+            other = socket.create_connection(address)
+            break
+        except OSError:
+            time.sleep(0.1)
+    print(other.recv(10).decode(), flush=True)
+    other.sendall(b'rank 1')
+"""
+
+
+def told_as_moves(results, world, job, *places):
+    """The job is one story of attempts at those places, of which each but the last was moved."""
+    record = world.job(job)
+    where = [each["provider"] for each in record["launches"]]
+    results.check(f"at {', '.join(places)}", where == list(places), record["launches"])
+    ends = [each["ending"]["reason"] for each in record["attempts"]]
+    results.check("told as moves", ends == ["Moved"] * (len(places) - 1) + ["Completed"], ends)
+    story = world.stoker("show", job).stdout
+    results.check("one story", len(re.findall(r"^  attempt \d", story, re.M)) == len(places), story)
+    return story

@@ -11,13 +11,11 @@ down."""
 import os
 import pathlib
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
-import sshd  # noqa: E402
-from kit import apart  # noqa: E402
-from kit.harness import World  # noqa: E402
+from test import sshd
+from test.e2e.kit import apart
+from test.e2e.kit.harness import World
 
 STORE_FOLDER = "team"
 

@@ -11,9 +11,9 @@ import sys
 import time
 
 os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
-import torch  # noqa: E402
-from facts import device, tell  # noqa: E402
-from torch import nn  # noqa: E402
+import torch
+from facts import device, tell
+from torch import nn
 
 STEPS, WIDTH, BATCH, UPDATES, PACE = map(int, sys.argv[1:])
 PATH = os.path.join(os.environ["STOKER_CHECKPOINT_DIR"], "checkpoint.pt")

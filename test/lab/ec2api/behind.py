@@ -8,7 +8,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from ec2api.errors import Refusal
+from test.lab.ec2api.errors import Refusal
 
 KEYS = {'aws_access_key_id': 'AKIALAB', 'aws_secret_access_key': 'lab'}
 

@@ -4,7 +4,7 @@ up or down: who is alive is looked up."""
 
 import fnmatch
 
-from ec2api.errors import Refusal
+from test.lab.ec2api.errors import Refusal
 
 PLENTY = 1 << 30
 

@@ -7,14 +7,7 @@ import binascii
 import datetime
 import re
 
-from ec2api.errors import (
-    Refusal,
-    combination,
-    invalid,
-    invalid_value,
-    malformed_id,
-    missing,
-)
+from test.lab.ec2api.errors import Refusal, combination, invalid, invalid_value, malformed_id, missing
 
 MAX_USER_DATA = 16384
 MAX_TOKEN = 64

@@ -7,7 +7,7 @@ import json
 import re
 import time
 
-from ec2api.errors import Refusal
+from test.lab.ec2api.errors import Refusal
 
 SERVICE = 'ec2-instance-connect'
 GOOD_FOR = 60  # seconds

@@ -4,10 +4,10 @@
 import base64
 import time
 
-from ec2api import views, volumes
-from ec2api.errors import Refusal, invalid_value, malformed_id, unknown_ids
-from ec2api.filters import chosen, page
-from ec2api.world import CODES, state_of, when
+from test.lab.ec2api import views, volumes
+from test.lab.ec2api.errors import Refusal, invalid_value, malformed_id, unknown_ids
+from test.lab.ec2api.filters import chosen, page
+from test.lab.ec2api.world import CODES, state_of, when
 
 FIELDS = (
     'affinity', 'architecture', 'availability-zone', 'block-device-mapping.volume-id',

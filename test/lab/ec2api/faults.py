@@ -2,8 +2,8 @@
 """What goes wrong on EC2 beside calls (../going_wrong.py): dead births. The machines of a launch
 end before they run, with a StateReason."""
 
-import going_wrong
-from ec2api.errors import THROTTLED, Refusal
+from test.lab import going_wrong
+from test.lab.ec2api.errors import THROTTLED, Refusal
 
 
 class Faults(going_wrong.Faults):

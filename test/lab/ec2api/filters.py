@@ -5,7 +5,7 @@ import base64
 import fnmatch
 import re
 
-from ec2api.errors import combination, invalid
+from test.lab.ec2api.errors import combination, invalid
 
 
 def chosen(things, filters, fields):

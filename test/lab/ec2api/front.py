@@ -11,13 +11,13 @@ import time
 import traceback
 import urllib.parse
 
-import going_wrong
-from ec2api import connect, query, rights
-from ec2api.errors import DRY_RUN, Refusal
-from ec2api.faults import refusal
-from ec2api.service import MOTOS, OURS
-from ec2api.signature import Scope, verify
-from going_wrong import Cut
+from test.lab import going_wrong
+from test.lab.ec2api import connect, query, rights
+from test.lab.ec2api.errors import DRY_RUN, Refusal
+from test.lab.ec2api.faults import refusal
+from test.lab.ec2api.service import MOTOS, OURS
+from test.lab.ec2api.signature import Scope, verify
+from test.lab.going_wrong import Cut
 
 SPEAK_JSON = ('ssm', connect.SERVICE)
 NOT_PASSED_ON = ('connection', 'content-length', 'transfer-encoding', 'date', 'server')
@@ -119,7 +119,7 @@ class Front:
             return 200, query.reply(action, result, request_id), XML
         except (Refusal, Cut):
             raise
-        except Exception:  # noqa: BLE001: whatever it is, it is ours, and tests must hear of it
+        except Exception:  # noqa: BLE001  # whatever it is, it is ours, and tests must hear of it
             self.bugs.append(traceback.format_exc())
             print(self.bugs[-1], file=sys.stderr, flush=True)
             raise Refusal('InternalError', 'An error of the lab: see its log', 500) from None

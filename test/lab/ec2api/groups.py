@@ -4,10 +4,10 @@ cannot be deleted."""
 
 import time
 
-from ec2api.errors import Refusal, invalid_value
-from ec2api.filters import chosen, page
-from ec2api.views import tag_list
-from ec2api.world import ACCOUNT, new_id, when
+from test.lab.ec2api.errors import Refusal, invalid_value
+from test.lab.ec2api.filters import chosen, page
+from test.lab.ec2api.views import tag_list
+from test.lab.ec2api.world import ACCOUNT, new_id, when
 
 
 def create(ec2, region_name, asked):

@@ -4,7 +4,7 @@
 import secrets
 import time
 
-from ec2api import connect, metadata
+from test.lab.ec2api import connect, metadata
 
 VERSIONS = ('1.0', '2009-04-04', '2016-09-02', '2018-09-24', '2021-03-23', '2023-02-12', 'latest')
 TTL = 'X-aws-ec2-metadata-token-ttl-seconds'

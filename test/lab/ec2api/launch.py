@@ -6,9 +6,9 @@ import ipaddress
 import json
 import time
 
-from ec2api import capacity, checks, views, volumes
-from ec2api.errors import DRY_RUN, Refusal, combination
-from ec2api.world import ACCOUNT, Instance, new_id
+from test.lab.ec2api import capacity, checks, views, volumes
+from test.lab.ec2api.errors import DRY_RUN, Refusal, combination
+from test.lab.ec2api.world import ACCOUNT, Instance, new_id
 
 NOT_COMPARED = ('ClientToken', 'DryRun')
 

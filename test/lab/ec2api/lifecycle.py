@@ -3,10 +3,10 @@
 
 import time
 
-from ec2api import capacity
-from ec2api.describe import pick
-from ec2api.errors import DRY_RUN, Refusal, invalid_value
-from ec2api.world import state_of
+from test.lab.ec2api import capacity
+from test.lab.ec2api.describe import pick
+from test.lab.ec2api.errors import DRY_RUN, Refusal, invalid_value
+from test.lab.ec2api.world import state_of
 
 USER = ('Client.UserInitiatedShutdown', 'Client.UserInitiatedShutdown: User initiated shutdown')
 GUEST = (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines that do not boot: they run because time has passed. Those that boot are in rooms.py."""
 
-from ec2api import lifecycle
+from test.lab.ec2api import lifecycle
 
 
 class Machines:

@@ -5,8 +5,8 @@ of "Instance metadata categories" (EC2 user guide) and of amazon-ec2-metadata-mo
 import json
 import time
 
-from ec2api.views import private_name
-from ec2api.world import ACCOUNT
+from test.lab.ec2api.views import private_name
+from test.lab.ec2api.world import ACCOUNT
 
 EVENT_TIME = '%d %b %Y %H:%M:%S GMT'
 

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 
 import botocore.session
 
-from ec2api.errors import Refusal, invalid
+from test.lab.ec2api.errors import Refusal, invalid
 
 VERSION = '2016-11-15'
 NAMESPACE = f'http://ec2.amazonaws.com/doc/{VERSION}/'

@@ -9,8 +9,8 @@ EC2", "… AWS Systems Manager", "… IAM" (Service Authorization Reference)."""
 import fnmatch
 import re
 
-from ec2api.errors import Refusal
-from ec2api.world import ACCOUNT
+from test.lab.ec2api.errors import Refusal
+from test.lab.ec2api.world import ACCOUNT
 
 KINDS = {
     'i': 'instance', 'vol': 'volume', 'sg': 'security-group', 'sgr': 'security-group-rule',

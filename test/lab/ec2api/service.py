@@ -3,13 +3,13 @@
 
 import types
 
-from ec2api import describe, groups, launch, lifecycle, spot, tags
-from ec2api.capacity import Capacity
-from ec2api.faults import Faults
-from ec2api.machines import Machines
-from ec2api.spot import Prices
-from ec2api.world import World
-from timeline import Clock
+from test.lab.ec2api import describe, groups, launch, lifecycle, spot, tags
+from test.lab.ec2api.capacity import Capacity
+from test.lab.ec2api.faults import Faults
+from test.lab.ec2api.machines import Machines
+from test.lab.ec2api.spot import Prices
+from test.lab.ec2api.world import World
+from test.lab.timeline import Clock
 
 SETTINGS = {
     'boot_delay': 0.1,  # of machines that do not boot: seconds from pending to running

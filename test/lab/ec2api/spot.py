@@ -5,10 +5,10 @@ zone and the step; a test may say others."""
 import hashlib
 import time
 
-from ec2api.errors import Refusal, invalid_value, unknown_ids
-from ec2api.filters import chosen, page
-from ec2api.views import tag_list
-from ec2api.world import when
+from test.lab.ec2api.errors import Refusal, invalid_value, unknown_ids
+from test.lab.ec2api.filters import chosen, page
+from test.lab.ec2api.views import tag_list
+from test.lab.ec2api.world import when
 
 STEP = 6 * 3600
 HISTORY = 90 * 86400

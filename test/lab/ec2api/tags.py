@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tags of what is ours; those of what is moto's are moto's."""
 
-from ec2api import checks, describe, volumes
-from ec2api.errors import Refusal, unknown_ids
-from ec2api.filters import chosen, page
+from test.lab.ec2api import checks, describe, volumes
+from test.lab.ec2api.errors import Refusal, unknown_ids
+from test.lab.ec2api.filters import chosen, page
 
 FIELDS = ('resource-id', 'resource-type', 'key', 'value', 'tags')
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine as DescribeInstances tells it, in the words of the model."""
 
-from ec2api import volumes
-from ec2api.world import ACCOUNT, state_of, when
+from test.lab.ec2api import volumes
+from test.lab.ec2api.world import ACCOUNT, state_of, when
 
 
 def tag_list(tags):

@@ -2,7 +2,7 @@
 """Disks: those of the image with what the request says about them. Who does not say
 DeleteOnTermination gets what the image says."""
 
-from ec2api.world import new_id, when
+from test.lab.ec2api.world import new_id, when
 
 
 def wanted(plan):

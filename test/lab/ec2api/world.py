@@ -6,7 +6,7 @@ import datetime
 import secrets
 import threading
 
-from timeline import Timeline
+from test.lab.timeline import Timeline
 
 ACCOUNT = '123456789012'
 CODES = {

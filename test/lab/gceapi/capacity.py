@@ -4,8 +4,8 @@ is counted up or down: who is alive is looked up."""
 
 import fnmatch
 
-from gceapi import errors
-from gceapi.catalogue import region_of
+from test.lab.gceapi import errors
+from test.lab.gceapi.catalogue import region_of
 
 PLENTY = 1 << 30
 

@@ -5,9 +5,9 @@ will be carried out, and what it means."""
 import re
 import time
 
-from gceapi import catalogue
-from gceapi.errors import Refusal, invalid, not_found
-from gceapi.world import moment_of, seconds
+from test.lab.gceapi import catalogue
+from test.lab.gceapi.errors import Refusal, invalid, not_found
+from test.lab.gceapi.world import moment_of, seconds
 
 NAME = re.compile(r'[a-z]([-a-z0-9]{0,61}[a-z0-9])?')
 LABEL_KEY = re.compile(r'[a-z][a-z0-9_-]{0,62}')

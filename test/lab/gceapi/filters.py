@@ -4,7 +4,7 @@ expressions (`eq`, `ne`)."""
 
 import re
 
-from gceapi.errors import invalid
+from test.lab.gceapi.errors import invalid
 
 WORD = re.compile(
     r'\s*(?:(?P<sign>[()])|(?P<op><=|>=|!=|=|<|>|:)|"(?P<double>(?:\\.|[^"\\])*)"'

@@ -8,13 +8,13 @@ import time
 import traceback
 import urllib.parse
 
-import going_wrong
-from gceapi import errors, partial
-from gceapi.discovery import discovery
-from gceapi.errors import Refusal
-from gceapi.permissions import needed
-from gceapi.service import CHANGES, READS
-from going_wrong import Cut
+from test.lab import going_wrong
+from test.lab.gceapi import errors, partial
+from test.lab.gceapi.discovery import discovery
+from test.lab.gceapi.errors import Refusal
+from test.lab.gceapi.permissions import needed
+from test.lab.gceapi.service import CHANGES, READS
+from test.lab.going_wrong import Cut
 
 JSON = {'Content-Type': 'application/json; charset=UTF-8'}
 QUIET = ('alt', 'prettyPrint', '$alt')  # what changes nothing of an answer as it is given here
@@ -153,7 +153,7 @@ class Front:
             told = json.loads(json.dumps(told))
         except (Refusal, Cut):
             raise
-        except Exception:  # noqa: BLE001: whatever it is, it is ours, and tests must hear of it
+        except Exception:  # noqa: BLE001  # whatever it is, it is ours, and tests must hear of it
             self.bug(traceback.format_exc())
             raise Refusal(500, 'An error of the lab: see its log') from None
         found = self.discovery.faults(method.response, told)

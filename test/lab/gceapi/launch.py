@@ -5,8 +5,8 @@ when the operation ends."""
 import time
 import uuid
 
-from gceapi import catalogue, checks, errors, lifecycle
-from gceapi.world import Disk, Instance, Operation
+from test.lab.gceapi import catalogue, checks, errors, lifecycle
+from test.lab.gceapi.world import Disk, Instance, Operation
 
 FIELD = 'resource.instanceProperties'
 MOST = 1000  # of one bulkInsert in a zone
@@ -183,7 +183,7 @@ def _decide_bulk(api, operation, asked):
 
 
 def _one_of_bulk(api, operation, project, zone, told, name):
-    copy = {key: value for key, value in told.items()}
+    copy = dict(told)
     copy['disks'] = [
         {**each, 'initializeParams': dict(each.get('initializeParams', {}))}
         for each in told['disks']

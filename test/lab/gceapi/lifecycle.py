@@ -4,8 +4,8 @@ a limit of time, a machine that goes off by itself."""
 
 import time
 
-from gceapi import errors, views
-from gceapi.world import Operation, moment_of, seconds
+from test.lab.gceapi import errors, views
+from test.lab.gceapi.world import Operation, moment_of, seconds
 
 SYSTEM = 'system'
 
@@ -219,3 +219,13 @@ def guest_off(api, instance):
     instance.action, instance.waiting = 'STOP', [operation]
     instance.move((0, 'STOPPING'))
     off(api, instance)
+
+
+SOMEBODY = type('Somebody', (), {'email': 'somebody@example.org'})
+
+
+def by_hand(api, call, instance):
+    """stop, start or delete, as a user of the project does it."""
+    where = {'project': instance.project, 'zone': instance.zone, 'instance': instance.name}
+    with api.world.lock:
+        call(api, where, None, SOMEBODY)

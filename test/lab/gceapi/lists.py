@@ -5,9 +5,9 @@ import base64
 import binascii
 import time
 
-from gceapi import catalogue, views
-from gceapi.errors import Refusal, invalid
-from gceapi.filters import Filter
+from test.lab.gceapi import catalogue, views
+from test.lab.gceapi.errors import Refusal, invalid
+from test.lab.gceapi.filters import Filter
 
 MOST = 500
 

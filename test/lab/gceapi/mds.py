@@ -8,7 +8,7 @@ import socket
 import time
 import urllib.parse
 
-from gceapi import metadata
+from test.lab.gceapi import metadata
 
 ROOT = '/computeMetadata/v1'
 FLAVOR = {'Metadata-Flavor': 'Google', 'Server': 'Metadata Server for VM',

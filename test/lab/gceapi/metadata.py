@@ -2,7 +2,7 @@
 """What the metadata server knows of a machine, as a tree of folders: dictionaries and lists, with
 texts in them. ("Predefined metadata keys" of Compute Engine.)"""
 
-from gceapi.world import number_of
+from test.lab.gceapi.world import number_of
 
 
 class Json(str):

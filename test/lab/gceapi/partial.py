@@ -4,7 +4,7 @@ items(id,labels), with * for any name ("Partial response")."""
 
 import re
 
-from gceapi.errors import Refusal
+from test.lab.gceapi.errors import Refusal
 
 WORD = re.compile(r'[A-Za-z0-9_.-]+|\*|[(),/]')
 

@@ -5,10 +5,10 @@ take none: valid_placement_node in resume.py of Google's cluster toolkit."""
 
 import re
 
-from gceapi import catalogue, checks, errors, views
-from gceapi.errors import Refusal, invalid
-from gceapi.lists import listed
-from gceapi.world import Operation
+from test.lab.gceapi import catalogue, checks, errors, views
+from test.lab.gceapi.errors import Refusal, invalid
+from test.lab.gceapi.lists import listed
+from test.lab.gceapi.world import Operation
 
 NONE = ('e2', 'm1', 'm2', 'm3', 'n1', 't2a', 't2d')
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is asked without changing anything; and disks and firewalls, of which there is little."""
 
-from gceapi import catalogue, checks, errors, views
-from gceapi.lists import aggregated, by_zone, listed, seen, zone_of
-from gceapi.world import Operation, fingerprint, number_of
+from test.lab.gceapi import catalogue, checks, errors, views
+from test.lab.gceapi.lists import aggregated, by_zone, listed, seen, zone_of
+from test.lab.gceapi.world import Operation, fingerprint, number_of
 
 
 def _base(params):

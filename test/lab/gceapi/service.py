@@ -7,12 +7,12 @@ import re
 import time
 import types
 
-from gceapi import catalogue, errors, launch, lifecycle, policies, reads, tags
-from gceapi.capacity import Capacity
-from gceapi.machines import Machines
-from gceapi.world import World, number_of
-from going_wrong import Faults
-from timeline import Clock
+from test.lab.gceapi import catalogue, errors, launch, lifecycle, policies, reads, tags
+from test.lab.gceapi.capacity import Capacity
+from test.lab.gceapi.machines import Machines
+from test.lab.gceapi.world import World, number_of
+from test.lab.going_wrong import Faults
+from test.lab.timeline import Clock
 
 SETTINGS = {
     'operation_delay': 0.1,  # seconds until the operation of a launch or a start is decided
@@ -130,6 +130,7 @@ class Compute:
 
     def forget(self):
         """As at the beginning, for the next test in the same process."""
+        self.clock.end()  # what was to happen in the world of before
         self.world = World()
         self.capacity = Capacity()
         self.faults.clear()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """setLabels and setMetadata: of what was read before, else they are refused."""
 
-from gceapi import checks, errors
-from gceapi.lifecycle import find, operation_of
-from gceapi.world import fingerprint
+from test.lab.gceapi import checks, errors
+from test.lab.gceapi.lifecycle import find, operation_of
+from test.lab.gceapi.world import fingerprint
 
 
 def set_labels(api, params, body, who):

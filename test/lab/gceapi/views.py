@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources as the API tells them, in the words of the discovery document."""
 
-from gceapi.world import fingerprint, number_of, seconds, stamp
+from test.lab.gceapi.world import fingerprint, number_of, seconds, stamp
 
 ROOT = 'https://www.googleapis.com/compute/v1/'
 

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 
-from timeline import Timeline
+from test.lab.timeline import Timeline
 
 NUMBERS = {}  # project -> its number
 

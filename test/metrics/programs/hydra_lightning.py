@@ -11,13 +11,13 @@ import warnings
 import kept
 
 warnings.filterwarnings("ignore")
-import hydra  # noqa: E402
-import torch  # noqa: E402
-from hydra.core.hydra_config import HydraConfig  # noqa: E402
-from pytorch_lightning import Callback, Trainer, seed_everything  # noqa: E402
-from pytorch_lightning.callbacks import ModelCheckpoint  # noqa: E402
-from pytorch_lightning.demos.boring_classes import BoringModel  # noqa: E402
-from pytorch_lightning.loggers import TensorBoardLogger  # noqa: E402
+import hydra
+import torch
+from hydra.core.hydra_config import HydraConfig
+from pytorch_lightning import Callback, Trainer, seed_everything
+from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.loggers import TensorBoardLogger
 
 SAVED = pathlib.Path("checkpoints").resolve()
 

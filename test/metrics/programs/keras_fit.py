@@ -10,8 +10,8 @@ import time
 import kept
 
 os.environ["KERAS_BACKEND"] = "jax"
-import keras  # noqa: E402
-import numpy  # noqa: E402
+import keras
+import numpy
 
 RATE = float(sys.argv[2])
 PAUSE = float(sys.argv[3])

@@ -9,11 +9,11 @@ import warnings
 import kept
 
 warnings.filterwarnings("ignore")
-import torch  # noqa: E402
-from pytorch_lightning import Callback, Trainer, seed_everything  # noqa: E402
-from pytorch_lightning.callbacks import ModelCheckpoint  # noqa: E402
-from pytorch_lightning.demos.boring_classes import BoringModel  # noqa: E402
-from pytorch_lightning.loggers import CSVLogger, TensorBoardLogger  # noqa: E402
+import torch
+from pytorch_lightning import Callback, Trainer, seed_everything
+from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.loggers import CSVLogger, TensorBoardLogger
 
 LOGGERS = sys.argv[2].split("+")
 RATE = float(sys.argv[3])

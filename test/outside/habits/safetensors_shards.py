@@ -16,7 +16,7 @@ def save(folder, step):
     for at, shard in enumerate(SHARDS):
         sizes = {f"layer.{at}.weight": 400_000, f"layer.{at}.bias": 1_000}
         tensors.dump(f"{folder}/{shard}", step, sizes)
-        where.update({part: shard for part in sizes})
+        where.update(dict.fromkeys(sizes, shard))
     with open(f"{folder}/{INDEX}", "w") as out:
         json.dump({"metadata": {"step": step}, "weight_map": where}, out)
 

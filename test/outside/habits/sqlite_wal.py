@@ -5,7 +5,7 @@ import os
 
 os.environ["OUTSIDE_JOURNAL"] = "wal"
 
-from sqlite_open import load, save  # noqa: E402
-from witness import run  # noqa: E402
+from sqlite_open import load, save
+from witness import run
 
 run(save, load)

@@ -18,7 +18,7 @@ def steps(path):
         loaded = torch.load(path)
     except FileNotFoundError:
         raise
-    except Exception as error:  # noqa: BLE001: whatever it says, it is not what was saved
+    except Exception as error:  # noqa: BLE001  # whatever it says, it is not what was saved
         raise Torn("torn", f"{path}: {error}") from None
     parts = {part: check(loaded[part].numpy().tobytes(), part) for part in ("model", "optim")}
     return {"step": loaded["step"], **parts}

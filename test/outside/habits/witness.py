@@ -100,7 +100,7 @@ class Evidence:
 
     def only_one(self):
         """The kernel's word for it: held until this process is gone, whatever ends it."""
-        self.lock = open(evidence_base() + ".lock", "a")  # noqa: SIM115: for its life
+        self.lock = open(evidence_base() + ".lock", "a")  # for its life
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -149,7 +149,7 @@ class Lab:
         self.dir.chmod(0o755)
         for folder in ("state", "spool", "log"):
             (self.dir / folder).mkdir()
-        self.names = [f"n{i + 1}" for i in range(nodes)] 
+        self.names = [f"n{i + 1}" for i in range(nodes)]
         with_gpus = [f"gpu{i + 1}" for i in range(gpu_nodes if gpus else 0)]
         self.names += with_gpus
         for name in self.names:
@@ -338,8 +338,7 @@ class Lab:
         return done.stdout if done.returncode == 0 else None
 
     def out(self, *words):
-        done = subprocess.run(words, env=self.env, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
+        done = subprocess.run(words, env=self.env, text=True, capture_output=True)
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 

@@ -5,12 +5,10 @@ import json
 import pathlib
 import re
 import shutil
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "e2e"))
-from kit import ledger_view  # noqa: E402
-from kit.harness import World  # noqa: E402
-from lab import Lab  # noqa: E402
+from test.e2e.kit import ledger_view
+from test.e2e.kit.harness import World
+from test.slurm.kit.lab import Lab
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "e2e" / "programs"
 ENDS = ("Succeeded", "Failed", "Cancelled")

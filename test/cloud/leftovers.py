@@ -1,27 +1,185 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `stoker gc` and `stoker controller` end of what a ledger has at Google: what its own label
-says is over, in every zone, and nothing else; not what somebody has made with the same labels. With
-VMs that do not boot; judged by what the lab has, and by what it was asked."""
+"""What `stoker gc` and `stoker controller` see and end of what a ledger has in a cloud: what a record
+has ended or whose time is over, in each region that the ledger has noted, or in every zone of
+Google's, and nothing else; not what somebody has made with the same labels. With machines that do
+not boot; judged by what the lab has, and by what it was asked.
+
+    leftovers.py ec2|gcp [PART…]"""
 
 import json
+import pathlib
 import sys
 import urllib.request
 
-from gce_verb_lab import GceVerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import Ec2Lab, GceLab, enter, play
 
 enter()
-from gceapi import lifecycle, policies  # noqa: E402
-from kit.harness import Results  # noqa: E402
-from unbooted_gce import OWN  # noqa: E402
+from test.e2e.kit.harness import parts_of
+from test.lab.gceapi import lifecycle, policies
+from test.lab.unbooted_gce import OWN
+from test.s3_server import BUCKET
 
-PAST = '1577836800'  # 2020
 CLOUD = 'https://www.googleapis.com/auth/cloud-platform'
 
 
-def submit(world, where='us-central1'):
-    words = ('--infra', f'gcp/{where}', '--instance-type', 'e2-standard-2', '--', 'true')
-    return world.submit(*words)
+def submit(lab, world, infra=None):
+    return world.submit('--infra', infra or lab.infra, '--instance-type', lab.kind, '--', 'true')
+
+
+def test_by_itself(lab, check):
+    """`stoker controller --once`, as a timer calls it."""
+    with lab.world('sweeper') as world:
+        job = submit(lab, world)
+        machine = lab.machines(job)[0]
+        lab.lose('sweeper/', job)  # nobody's job any more
+        check('its record is gone', world.stoker('show', job).returncode == 1)
+        world.stoker('controller', '--once')
+        check('a machine without a record stays while its time lasts', not lab.ended(machine))
+        lab.expire(machine)
+        since = len(lab.log)
+        world.stoker('controller', '--once')
+        check('the sweep is not for every minute', not lab.ended(machine)
+              and 'DescribeVolumes' not in lab.asked(since), lab.asked(since))  # fmt: skip
+        for mark in world.state.glob('swept/*'):
+            mark.unlink()
+        done = world.stoker('controller', '--once')
+        world.wait_for('it is ended', lambda: lab.ended(machine))
+        check('later it ends what is over, and says so', lab.id(machine) in done.stderr, done.stderr)
+
+
+def things(world, *flags):
+    told = world.json('gc', *flags)['cloud']
+    return told, {each['id']: each for each in told['things']}
+
+
+def ec2_leftovers(lab, check):
+    with lab.world('one') as world, lab.world('two') as other:
+        here, there = submit(lab, world), submit(lab, world, 'aws/eu-west-1')
+        foreign = submit(lab, other)
+        first, second, third = (lab.machines(job)[0] for job in (here, there, foreign))
+        lab.expire(third)
+        since = len(lab.log)
+        told, seen = things(world, '--dry-run')
+        check('both regions that were noted are looked in, and no other',
+              told['regions'] == ['eu-west-1', 'us-east-1'], told['regions'])  # fmt: skip
+        check('both machines are listed, with place, job, age and price',
+              (seen[first.id]['job'], seen[second.id]['job']) == (here, there)
+              and seen[second.id]['zone'].startswith('eu-west-1')
+              and seen[first.id]['price'] == 0.096 and seen[second.id]['price'] == 0.107
+              and seen[first.id]['cost'] is not None, seen)  # fmt: skip
+        check('disks and groups too',
+              {'volume', 'security group'} <= {each['kind'] for each in seen.values()})
+        check('the other ledger\'s machine is not', third.id not in seen)
+        check('nothing is over', not [each for each in seen.values() if each['over']], seen)
+        changes = [each for each in lab.asked(since) if not each.startswith('Describe')
+                   and '/' not in each]  # fmt: skip
+        check('who only looks changes nothing', not changes, changes)
+        words = world.stoker('gc', '--dry-run').stdout
+        check('people are told', f'instance {first.id} in {first.asked["Zone"]}: m5.large on-demand'
+              in words and '0.0960 $/h' in words, words)  # fmt: skip
+
+        lab.expire(second)
+        _, seen = things(world, '--dry-run')
+        check('what has expired is named', 'its time was over' in seen[second.id]['over'], seen)
+        _, seen = things(world)
+        check('it is ended, where it is', lab.ended(second))
+        check('the healthy one stays, and so does the foreign one',
+              len(lab.machines(here)) == 1 and len(lab.machines(foreign)) == 1)  # fmt: skip
+
+        # Of a job that ended while nobody looked: EC2 had not told of it yet.
+        world.stoker('cancel', here, check=True)
+        world.wait_for('it ends', lambda: world.job(here)['state'] == 'Cancelled')
+        ended_by_cancel = first.state() != 'running'
+        check('a cancel ends its machine', ended_by_cancel, first.state())
+        late = lab.raise_again(first)
+        _, seen = things(world, '--dry-run')
+        check('one that its record has ended is over, whatever its tag says',
+              seen[late.id]['over'] == 'its record has ended it', seen[late.id])  # fmt: skip
+        things(world)
+        check('and is ended', lab.ended(late), late.state())
+
+
+def ec2_near(lab, check):
+    """Placement groups: each is a job's, and goes with it or after it."""
+    held = lab.ec2.world.region('us-east-1').groups
+    with lab.world('near') as world:
+        (world.work / 'near.yaml').write_text(
+            'resources: {infra: aws/us-east-1, instance_type: m5.large}\n'
+            'aws: {placement: cluster}\nrun: "true"\n'
+        )
+        job = world.submit('near.yaml')
+        (name,) = held
+        check('the group is named by ledger, job and zone', f'-{job}-us-east-1' in name, name)
+        _, seen = things(world, '--dry-run')
+        check('it is listed, and stays while the job does',
+              (seen[name]['kind'], seen[name]['job'], seen[name]['over'])
+              == ('placement group', job, ''), seen[name])  # fmt: skip
+        world.stoker('cancel', job, check=True)
+        world.wait_for('it ends', lambda: world.stoker('show', job) and not held)
+        check('it goes with the last machine', not held, held)
+        # Who looked after the job was killed before that: there is the group, and no machine.
+        lost = world.submit('near.yaml')
+        for each in lab.machines(lost):
+            each.move((0, 'terminated'))
+        lab.lose('near/', lost)
+        (name,) = held
+        lab.below.client('ec2').create_placement_group(GroupName='not-ours', Strategy='cluster')
+        _, seen = things(world)
+        check('gc ends one whose job is over, and no other',
+              seen[name]['over'] == 'its job has ended' and set(held) == {'not-ours'},
+              (seen, held))  # fmt: skip
+
+
+def ec2_given_up(lab, check):
+    """The security group of a ledger that was given up for a new one, its store being gone."""
+    ec2 = lab.below.client('ec2', region_name='us-east-1')
+
+    def groups():
+        told = ec2.describe_security_groups()['SecurityGroups']
+        return {each['GroupId'] for each in told if each['GroupName'].startswith('stoker-')}
+
+    before = groups()
+    with lab.world('lost') as world:
+        job = submit(lab, world)
+        (lost,) = groups() - before
+        machine = lab.machines(job)[0]
+        lab.lose('lost/')
+        made = world.stoker('config', 'set', 'store', f's3://{BUCKET}/lost', '--new')
+        check('the ledger is given up', made.returncode == 0, made.stderr)
+        submit(lab, world)
+        _, seen = things(world)
+        check('a group with a machine in it stays', seen[lost]['over'] == '' and lost in groups())
+        machine.move((0, 'terminated'))
+        _, seen = things(world, '--dry-run')
+        check('then it is over, and who only looks leaves it',
+              'was given up' in seen[lost]['over'] and lost in groups(), seen[lost])  # fmt: skip
+        things(world)
+        left = groups() - before
+        check('gc ends it, and not that of the new ledger', lost not in left and len(left) == 1,
+              (lost, left))  # fmt: skip
+
+
+def ec2_everywhere(lab, check):
+    """A region that the ledger has lost the note of, or that cannot be asked."""
+    with lab.world('wide') as world:
+        job = submit(lab, world, 'aws/ap-south-1')
+        machine = lab.machines(job)[0]
+        lab.lose('wide/places/')
+        lab.expire(machine)
+        told, _ = things(world, '--dry-run')
+        check('without a note nobody looks there', told['regions'] == [], told['regions'])
+        told, seen = things(world, '--dry-run', '--all-regions')
+        check('--all-regions finds it', machine.id in seen and len(told['regions']) > 10, told)
+        lab.ec2.faults.add('DescribeVolumes', 'error', count=100, code='UnauthorizedOperation',
+                           words='no')  # fmt: skip
+        done = world.stoker('gc', '--all-regions')
+        check('what cannot be listed is said, and machines are ended all the same',
+              done.returncode == 1 and 'DescribeVolumes' in done.stderr
+              and lab.ended(machine), done.stderr)  # fmt: skip
+        lab.ec2.faults.clear()
 
 
 def copied(lab, machine, name='like-that-one-0', labels=None):
@@ -35,13 +193,13 @@ def copied(lab, machine, name='like-that-one-0', labels=None):
         'Authorization': f'Bearer {token.text}', 'Content-Type': 'application/json'}))
 
 
-def leftovers(lab, check):
+def gcp_leftovers(lab, check):
     with lab.world('one') as world, lab.world('two') as other:
-        here, there = submit(world), submit(world, 'europe-west4')
-        foreign = submit(other)
+        here, there = submit(lab, world), submit(lab, world, 'gcp/europe-west4')
+        foreign = submit(lab, other)
         first, second, third = (lab.machines(job)[0] for job in (here, there, foreign))
         for each in (second, third):
-            each.labels['stoker-expires'] = PAST
+            lab.expire(each)
         copied(lab, second)
         world.wait_for('the copy is there', lambda: len(lab.machines(there)) == 2)
         since = len(lab.log)
@@ -65,10 +223,10 @@ def leftovers(lab, check):
               names == sorted([first.name, third.name, 'like-that-one-0']), names)  # fmt: skip
 
 
-def by_record(lab, check):
+def gcp_by_record(lab, check):
     """A request that takes effect too late makes one that its record has ended long ago."""
     with lab.world('record') as world:
-        job, other = submit(world), submit(world)
+        job, other = submit(lab, world), submit(lab, world)
         machine, healthy = (lab.machines(each)[0] for each in (job, other))
         told = world.json('gc', '--dry-run')['cloud']['things']
         seen = {each['id']: each for each in told}
@@ -93,27 +251,6 @@ def by_record(lab, check):
               machine.name in told['instances'] and not healthy.gone, told['instances'])
 
 
-def by_itself(lab, check):
-    """`stoker controller --once`, as a timer calls it."""
-    with lab.world('sweeper') as world:
-        job = submit(world)
-        machine = lab.machines(job)[0]
-        for key in [each for each in lab.gcs.keys('sweeper/') if job in each]:
-            lab.gcs.client().bucket('stoker-test').blob(key).delete()
-        check('its record is gone', world.stoker('show', job).returncode == 1)
-        world.stoker('controller', '--once')
-        check('a VM without a record stays while its time lasts', not machine.gone)
-        machine.labels['stoker-expires'] = PAST
-        since = len(lab.log)
-        world.stoker('controller', '--once')
-        check('the sweep is not for every minute', not machine.gone, lab.asked(since))
-        for mark in world.state.glob('swept/*'):
-            mark.unlink()
-        done = world.stoker('controller', '--once')
-        world.wait_for('it is ended', lambda: machine.gone)
-        check('later it ends what is over, and says so', machine.name in done.stderr, done.stderr)
-
-
 NEAR = ('resources: {{infra: gcp/us-central1, instance_type: c2-standard-8}}\n'
         'gcp: {{placement: cluster}}\nnum_nodes: {}\nrun: "true"\n')  # fmt: skip
 
@@ -122,7 +259,7 @@ def line_of(thing, said):
     return ' '.join(each for each in said.splitlines() if thing.name in each)
 
 
-def near(lab, check):
+def gcp_near(lab, check):
     """Compact placement policies: each is a job's, and goes after it."""
     held = lab.api.world.policies
     with lab.world('near') as world:
@@ -155,17 +292,14 @@ def left_alone(lab, world, check):
     lost = world.submit('near.yaml')
     world.wait_for('two VMs', lambda: len(lab.machines(lost)) == 2, 30)
     (policy,) = held.values()
-    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
     place = {'project': policy.project, 'region': policy.region}
     body = {'name': 'stoker-like-ours-n', 'groupPlacementPolicy': {'collocation': 'COLLOCATED'}}
     with lab.api.world.lock:
-        policies.insert(lab.api, place, body, somebody)
+        policies.insert(lab.api, place, body, lifecycle.SOMEBODY)
         for each in lab.machines(lost):
-            where = {'project': each.project, 'zone': each.zone, 'instance': each.name}
-            lifecycle.delete(lab.api, where, None, somebody)
+            lifecycle.by_hand(lab.api, lifecycle.delete, each)
     world.wait_for('no VM', lambda: not lab.machines(lost))
-    for key in [each for each in lab.gcs.keys('near/') if lost in each]:
-        lab.gcs.client().bucket('stoker-test').blob(key).delete()
+    lab.lose('near/', lost)
     told = world.json('gc')['cloud']['things']
     over = [(each['id'], each['over']) for each in told]
     check('gc ends one whose job is over, and no other', over == [
@@ -199,7 +333,7 @@ def nowhere_near(lab, world, check):
     check('and gc takes both policies', not mine, mine)
 
 
-def after_their_jobs(lab, check):
+def gcp_after_their_jobs(lab, check):
     """Policies of jobs that have ended: not while a VM has one, and by a sweep, too."""
     held = lab.api.world.policies
     with lab.world('after') as world:
@@ -219,10 +353,7 @@ def after_their_jobs(lab, check):
         check('it is not among what was ended', policy.name not in told['instances']
               and 'already being used by' in mine['trouble'], told)  # fmt: skip
         (theirs,) = lab.machines()
-        with lab.api.world.lock:
-            where = {'project': theirs.project, 'zone': theirs.zone, 'instance': theirs.name}
-            somebody = type('Somebody', (), {'email': 'somebody@example.org'})
-            lifecycle.delete(lab.api, where, None, somebody)
+        lifecycle.by_hand(lab.api, lifecycle.delete, theirs)
         world.wait_for('no VM', lambda: not lab.machines())
         by_controller(lab, world, policy, check)
 
@@ -248,15 +379,6 @@ def by_controller(lab, world, policy, check):
           in done.stderr, done.stderr)  # fmt: skip
 
 
-def main():
-    results = Results()
-    with GceVerbLab() as lab:
-        for part in (leftovers, by_record, by_itself, near, after_their_jobs):
-            results.run(part.__name__, part, lab, results.check)
-            lab.api.forget()
-        lab.judge(results.check)
-    results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    cloud, *names = sys.argv[1:]
+    play({'ec2': Ec2Lab, 'gcp': GceLab}[cloud], parts_of(globals(), cloud), names)

@@ -2,20 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines of a job that failed (keep_failed), and `stoker ssh` to them, with machines that do not
 boot: this test says what their nodes would say. Judged by what the lab has and was asked, and by an
-ssh of the test's own, which tells what it was called with."""
+ssh, or a gcloud, of the test's own, which tells what it was called with. By itself, as only a machine
+that boots can, one ends in boots.py kept.
+
+    kept.py ec2|gcp [PART…]"""
 
 import json
 import os
 import pathlib
 import signal
 import sys
-import time
 
-from verb_lab import VerbLab, enter
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import Ec2Lab, GceLab, enter, play
 
 enter()
-from kit.harness import Results  # noqa: E402
+from test.e2e.kit.harness import parts_of
 
+KEPT = ('--keep-failed', '30m')
 KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKm4Qb7tJmVYkqDdKQ0pJ6mXn4o0aQmSg0JqYb4r2Xyz'
 HERE = '198.51.100.7'
 SSH = """#!/bin/sh
@@ -31,98 +36,72 @@ touch "$EVIDENCE/there"
 while [ ! -e "$EVIDENCE/go" ]; do sleep 0.05; done
 exit 7
 """
+GCLOUD = """#!/bin/sh
+for word in "$@"; do printf '%s\\n' "$word"; done >"$EVIDENCE/words"
+exit 7
+"""
 
 
-def reports(lab, world, job, seq, phase, **more):
-    """What the node of rank 0 would have written."""
-    machine = lab.machines(job)[0]
-    told = {
-        'format': 1, 'job': job, 'attempt': 1, 'rank': 0, 'launch': 1, 'seq': seq, 'phase': phase,
-        'instance_id': machine.id, 'incarnation': 'test', 'address': '172.31.0.9', **more,
-    }  # fmt: skip
-    lab.s3.client.put_object(Bucket=lab.s3.bucket, Key=f'{world.name}/reports/{job}/1-0.json',
-                             Body=json.dumps(told).encode())  # fmt: skip
-    return machine
+def until_ended(lab, world, job, machine):
+    world.wait_for('it is ended', lambda: world.stoker('show', job).returncode == 0
+                   and lab.ended(machine), 100, 0.5)  # fmt: skip
 
 
-def submit(world, *words):
-    return world.submit('--infra', 'aws/us-east-1', '--instance-type', 'm5.large', *words,
-                        '--', 'false')  # fmt: skip
-
-
-def fails(lab, world, job):
-    end = {'reason': 'UserError', 'exit_code': 3, 'why': 'the program ended with exit code 3'}
-    machine = reports(lab, world, job, 1, 'Ended', end=end, end_checked=True, host_keys=[KEY],
-                      ssh_user='ubuntu')  # fmt: skip
-    world.wait_for('its end', lambda: world.stoker('show', job).returncode == 0
-                   and world.job(job)['state'] == 'Failed')  # fmt: skip
-    return machine
-
-
-def rules(lab):
-    told = lab.below.client('ec2').describe_security_group_rules()['SecurityGroupRules']
-    return [each for each in told if each.get('FromPort') == 22]
-
-
-def kept(lab, check):
+def test_kept(lab, check):
     with lab.world('kept') as world:
-        world.name = 'kept'
-        job = submit(world, '--keep-failed', '30m')
-        machine = fails(lab, world, job)
-        record = world.job(job)
+        job, machine = lab.fails(world, *KEPT)
+        launch = world.job(job)['launches'][0]
         check('in the write that ends the job its launch is closed as kept',
-              record['launches'][0]['close_reason'] == 'kept', record['launches'])  # fmt: skip
+              launch['close_reason'] == 'kept', launch)  # fmt: skip
         shown = world.stoker('show', job).stdout
         check('show says until when, what it costs, and how to end it',
               'is kept until' in shown and f'stoker cancel {job}' in shown, shown)  # fmt: skip
         listed = [each for each in world.json('ls') if each['id'] == job][0]
-        until = record['launches'][0]['kept_until']
-        check('so does ls --json', listed['kept_until'] == until, listed)
-        swept = world.json('gc')['cloud']
-        over = [each for each in swept['things'] if each['id'] == machine.id and each['over']]
-        check('gc does not end it', not over and machine.state() == 'running', swept)
+        check('so does ls --json', listed['kept_until'] == launch['kept_until'], listed)
+        told = world.json('gc')['cloud']['things']
+        over = [each for each in told if each['job'] == job and each['over']]
+        check('gc does not end it', not over and not lab.ended(machine), told)
         done = world.stoker('cancel', job)
         check('cancel ends it, and says so', done.returncode == 0
               and 'kept no longer' in done.stdout, done.stdout + done.stderr)  # fmt: skip
-        world.wait_for('the machine is ended', lambda: world.stoker('show', job).returncode == 0
-                       and machine.state() in ('shutting-down', 'terminated'), 100, 1)  # fmt: skip
+        until_ended(lab, world, job, machine)
         check('and the job stays as it ended', world.job(job)['state'] == 'Failed')
-
-        plain = submit(world)
-        machine = fails(lab, world, plain)
+        plain, machine = lab.fails(world)
         check('without the key nothing is kept',
               world.job(plain)['launches'][0]['close_reason'] == 'done')  # fmt: skip
+        until_ended(lab, world, plain, machine)
 
 
-def all_of_them(lab, check):
+def ec2_all(lab, check):
     """`cancel --all` is of what costs, too."""
     with lab.world('all') as world:
-        world.name = 'all'
-        over = submit(world)
-        fails(lab, world, over)
-        job = submit(world, '--keep-failed', '30m')
-        machine = fails(lab, world, job)
-        runs = submit(world)
+        over, _ = lab.fails(world)
+        job, machine = lab.fails(world, *KEPT)
+        runs = world.submit('--infra', lab.infra, '--instance-type', lab.kind, '--', 'false')
         asked = world.stoker('cancel', '--all')
         check('cancel --all names what is kept beside what runs, and asks',
               asked.returncode == 2 and '2 jobs' in asked.stderr and runs in asked.stderr
               and f'{job}; Failed, its machines are kept' in asked.stderr
               and over not in asked.stderr, asked.stderr)  # fmt: skip
-        check('and ends nothing yet', machine.state() == 'running', machine.state())
+        check('and ends nothing yet', not lab.ended(machine))
         done = world.stoker('cancel', '--all', '--yes', '--no-wait')
         told = done.stdout.splitlines()
         check('with --yes it ends both, and says so', done.returncode == 0
               and any(job in line and 'kept no longer' in line for line in told)
               and any(runs in line for line in told) and len(told) == 2,
               done.stdout + done.stderr)  # fmt: skip
-        world.wait_for('the machine is ended', lambda: world.stoker('show', job).returncode == 0
-                       and machine.state() in ('shutting-down', 'terminated'), 100, 1)  # fmt: skip
+        until_ended(lab, world, job, machine)
         states = (world.job(job)['state'], world.job(runs)['state'])
         check('its job stays Failed, the other is Cancelled', states == ('Failed', 'Cancelled'),
               states)  # fmt: skip
         none = world.stoker('cancel', '--all')
         check('then there is nothing to cancel', none.returncode == 0
               and 'no job that has not ended' in none.stderr, none.stderr)  # fmt: skip
+
+
+def rules(lab):
+    told = lab.below.client('ec2').describe_security_group_rules()['SecurityGroupRules']
+    return [each for each in told if each.get('FromPort') == 22]
 
 
 def session(world, job, *words):
@@ -184,16 +163,14 @@ def doubled(lab, world, job, check):
     check('nothing else is left', not rules(lab), rules(lab))
 
 
-def ssh(lab, check):
+def ec2_ssh(lab, check):
     with lab.world('door') as world:
-        world.name = 'door'
         tools = world.root / 'tools'
         tools.mkdir()
         (tools / 'ssh').write_text(SSH)
         (tools / 'ssh').chmod(0o755)
         world.env['PATH'] = f'{tools}:{world.env["PATH"]}'
-        job = submit(world, '--keep-failed', '30m')
-        machine = fails(lab, world, job)
+        job, machine = lab.fails(world, *KEPT, host_keys=[KEY], ssh_user='ubuntu')
         since = len(lab.log)
         started = session(world, job, '--', 'ls', 'a b')
         words = (world.evidence / 'words').read_text().splitlines()
@@ -262,22 +239,62 @@ def ssh(lab, check):
         check('once it is not kept any more, that is said', late.returncode == 1
               and 'not there any more' in late.stderr, late.stderr)  # fmt: skip
         here = world.submit('--', 'true')
+        world.stoker('wait', here)
         local = world.stoker('ssh', here)
         check('on this machine it is a shell, and that no program runs any more is said',
               'runs no program now' in local.stderr, local.stderr)  # fmt: skip
 
 
-def main(argv):
-    results = Results()
-    started = time.time()
-    with VerbLab() as lab:
-        for name, part in (('kept', kept), ('all', all_of_them), ('ssh', ssh)):
-            if not argv[1:] or name in argv[1:]:
-                results.run(name, part, lab, results.check)
-        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
-    print(f'{time.time() - started:.0f} s')
-    return results.finish()
+def gcp_over(lab, check):
+    """Its time is over and its VM, which hangs, does not end: whoever clears up next ends it."""
+    with lab.world('over') as world:
+        job, machine = lab.fails(world, '--keep-failed', '1m')
+        check('over: it is kept', not machine.gone
+              and world.job(job)['launches'][0]['close_reason'] == 'kept')  # fmt: skip
+
+        def named():
+            return [each['over'] for each in world.json('gc', '--dry-run')['cloud']['things']
+                    if each['id'] == machine.name]  # fmt: skip
+
+        world.wait_for('its time is over', lambda: named() not in ([], ['']), 120, 2)
+        check('over: who only looks ends nothing', not machine.gone)
+        world.stoker('gc', check=True)
+        world.wait_for('it is ended', lambda: machine.gone, 20)
+        check('over: gc ends it', machine.gone)
+
+
+def gcp_ssh(lab, check):
+    with lab.world('door') as world:
+        job, machine = lab.fails(world, *KEPT)
+        since = len(lab.log)
+        empty = world.root / 'empty'
+        empty.mkdir()
+        none = world.stoker('ssh', job, env={'PATH': str(empty)})
+        check('without gcloud that is said', none.returncode == 1 and 'gcloud' in none.stderr,
+              (none.returncode, none.stderr))  # fmt: skip
+        tools = world.root / 'tools'
+        tools.mkdir()
+        (tools / 'gcloud').write_text(GCLOUD)
+        (tools / 'gcloud').chmod(0o755)
+        env = {'PATH': f'{tools}:{world.env["PATH"]}', 'EVIDENCE': str(world.evidence)}
+        done = world.stoker('ssh', job, '--', 'ls', 'a b', env=env)
+        words = (world.evidence / 'words').read_text().splitlines()
+        check('gcloud is called with its VM, project and zone, through IAP',
+              words[:2] == ['compute', 'ssh'] and words[2].split('@')[-1] == machine.name
+              and words[words.index('--project') + 1] == machine.project
+              and words[words.index('--zone') + 1] == machine.zone
+              and '--tunnel-through-iap' in words, words)  # fmt: skip
+        check('with the command', words[-1] == "--command='ls' 'a b'", words)
+        check('its exit code is that of gcloud', done.returncode == 7, done.stderr)
+        changed = [each for each in lab.asked(since) if each.endswith(('nsert', 'delete'))]
+        check('stoker itself changes nothing for that', not changed, changed)
+        world.stoker('cancel', job, check=True)
+        until_ended(lab, world, job, machine)
+        late = world.stoker('ssh', job, env=env)
+        check('once it is not kept any more, that is said', late.returncode == 1
+              and 'not there any more' in late.stderr, late.stderr)  # fmt: skip
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv))
+    cloud, *names = sys.argv[1:]
+    play({'ec2': Ec2Lab, 'gcp': GceLab}[cloud], parts_of(globals(), cloud), names)

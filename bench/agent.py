@@ -41,18 +41,12 @@ class Watched:
                 self.anonymous[pid] = max(self.anonymous[pid], anonymous)
             time.sleep(0.1)
         passed = time.monotonic() - self.began
-        self.cpu = {
-            pid: 100 * (cpu_seconds(pid) - self.cpu_before[pid]) / passed for pid in self.pids
-        }
+        self.cpu = {pid: 100 * (cpu_seconds(pid) - self.cpu_before[pid]) / passed for pid in self.pids}
         return self
 
     def say(self, name, pid):
         own = f"{self.anonymous[pid] / 1000:5.1f} MB of it its own"
-        print(
-            f"  {name:<26} {self.rss[pid] / 1000:6.1f} MB resident, {own}"
-            f"   {self.cpu[pid]:6.2f} % of a core",
-            flush=True,
-        )
+        print(f"  {name:<26} {self.rss[pid] / 1000:6.1f} MB resident, {own}   {self.cpu[pid]:6.2f} % of a core", flush=True)
         return self.rss[pid], self.cpu[pid]
 
 
@@ -63,15 +57,10 @@ def first_of(box, role, job=None):
 def compare(title, box, program, goal):
     print(f"{title}, watched for {SECONDS:.0f} s")
     plain = subprocess.Popen(
-        [sys.executable, "-c", SUPERVISOR, box.root + "/plain.log", *program],
-        cwd=box.work,
-        env=box.env,
-        start_new_session=True,
+        [sys.executable, "-c", SUPERVISOR, box.root + "/plain.log", *program], cwd=box.work, env=box.env, start_new_session=True
     )
     time.sleep(1)
-    tail = subprocess.Popen(
-        ["tail", "-n", "1", "-f", box.root + "/plain.log"], stdout=subprocess.PIPE
-    )
+    tail = subprocess.Popen(["tail", "-n", "1", "-f", box.root + "/plain.log"], stdout=subprocess.PIPE)
     reader = subprocess.Popen(["cat"], stdin=tail.stdout, stdout=subprocess.DEVNULL)
     watched = Watched([plain.pid, tail.pid]).watch(SECONDS)
     memory, _ = watched.say("supervisor in Python", plain.pid)
@@ -91,11 +80,7 @@ def compare(title, box, program, goal):
     watched.say("stoker's machine process", machine)
     watched.say("stoker's init of the task", init)
     follower = subprocess.Popen(
-        [STOKER, "logs", "-f", "--since", "1s", job],
-        env=box.env,
-        cwd=box.work,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [STOKER, "logs", "-f", "--since", "1s", job], env=box.env, cwd=box.work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     time.sleep(2)
     watched = Watched([agent, follower.pid]).watch(SECONDS)
@@ -103,29 +88,15 @@ def compare(title, box, program, goal):
     watched.say("stoker logs -f", follower.pid)
     follower.kill()
     follower.wait()
-    print(
-        f"  ratio of the agent to the supervisor in Python: memory {rss / memory:.2f}"
-        f"   (goal: {goal})",
-        flush=True,
-    )
+    print(f"  ratio of the agent to the supervisor in Python: memory {rss / memory:.2f}   (goal: {goal})", flush=True)
     box.stoker("cancel", job)
 
 
 def main():
     with Sandbox() as box:
         flood = [BENCH_BIN + "/log_flood", "produce", "1000000000", "100000", "100", "/dev/null"]
-        compare(
-            "a program that prints 100,000 lines a second",
-            box,
-            flood,
-            "agent at most 20 MB resident",
-        )
-        compare(
-            "a program that sleeps",
-            box,
-            ["sh", "-c", "echo begun; sleep 600"],
-            "agent at most 20 MB resident, 1 % of a core",
-        )
+        compare("a program that prints 100,000 lines a second", box, flood, "agent at most 20 MB resident")
+        compare("a program that sleeps", box, ["sh", "-c", "echo begun; sleep 600"], "agent at most 20 MB resident, 1 % of a core")
 
 
 main()

@@ -61,8 +61,10 @@ def main():
         subprocess.run(fill, env={**os.environ, **env}, check=True)
         seconds = time.monotonic() - began
         segments = server.keys("bench/index/")
-        print(f"`stoker ls`: {JOBS} jobs that ended, in a bucket; {len(segments)} segments of the "
-              f"index (the jobs were made in {seconds:.0f} s)")  # fmt: skip
+        print(
+            f"`stoker ls`: {JOBS} jobs that ended, in a bucket; {len(segments)} segments of the "
+            f"index (the jobs were made in {seconds:.0f} s)"
+        )
         cache = world.home / ".cache" / "stoker"
 
         def forget():

@@ -71,14 +71,10 @@ def main():
         print(f"requests to the bucket, one node, over {SECONDS} s each")
         time.sleep(10)
         tell("it trains, nobody looks", watch(proxy, SECONDS))
-        for what, words in (
-            ("somebody follows its log", ["logs", "-f", job]),
-            ("'stoker controller' runs beside it", ["controller"]),
-        ):
+        for what, words in (("somebody follows its log", ["logs", "-f", job]), ("'stoker controller' runs beside it", ["controller"])):
             other = subprocess.Popen(
-                [*world.command(words, world.work)], cwd=world.work, env=world.env,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+                [*world.command(words, world.work)], cwd=world.work, env=world.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             time.sleep(5)
             tell(what, watch(proxy, SECONDS))
             other.terminate()

@@ -60,7 +60,9 @@ class Ec2(Cloud):
         def of_kind(name, boots):
             return lambda instance, *more: (
                 getattr(UnbootedInstances, name)(rooms, instance, *more)
-                if instance.asked["InstanceType"] == kind else boots(instance, *more))  # fmt: skip
+                if instance.asked["InstanceType"] == kind
+                else boots(instance, *more)
+            )
 
         rooms.boot = of_kind("boot", rooms.boot)
         rooms.power_off = of_kind("power_off", rooms.power_off)
@@ -84,8 +86,18 @@ class Ec2(Cloud):
     def first_line(self, world, machine):
         """Milliseconds from the unit's start: to where the binary is there, and to the first line."""
         there, line = there_and_line(world, machine)
-        command = ["nsenter", "-t", str(machine.room.init()), "-a", "systemctl", "show", "stoker-agent",
-                   "-p", "ExecMainStartTimestamp", "--timestamp=us+utc"]  # fmt: skip
+        command = [
+            "nsenter",
+            "-t",
+            str(machine.room.init()),
+            "-a",
+            "systemctl",
+            "show",
+            "stoker-agent",
+            "-p",
+            "ExecMainStartTimestamp",
+            "--timestamp=us+utc",
+        ]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         at = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d+)", told)
         unit = time.mktime(time.strptime(at[1] + " UTC", "%Y-%m-%d %H:%M:%S %Z")) - time.timezone
@@ -94,9 +106,10 @@ class Ec2(Cloud):
 
     def print_lines(self, lines):
         own = statistics.median(line - there for there, line in lines)
-        print(f"unit start -> first line: {own:.0f} ms besides "
-              f"{statistics.median(there for there, _ in lines):.0f} ms of the binary's way",
-              flush=True)  # fmt: skip
+        print(
+            f"unit start -> first line: {own:.0f} ms besides {statistics.median(there for there, _ in lines):.0f} ms of the binary's way",
+            flush=True,
+        )
 
     def passes(self, world):
         """Over a gang."""
@@ -110,10 +123,13 @@ class Ec2(Cloud):
         start = time.monotonic()
         world.stoker("version", check=True)
         alone = (time.monotonic() - start) * 1000
-        print(f"'stoker controller --once' over a gang of {MANY}: {statistics.median(took):.0f} "
-              f"ms, of which it computed {statistics.median(own):.0f} (the rest is the lab's "
-              f"answers), a command that does nothing {alone:.0f} ms; calls of EC2 a pass: "
-              f"{listed(collections.Counter(made))}", flush=True)  # fmt: skip
+        print(
+            f"'stoker controller --once' over a gang of {MANY}: {statistics.median(took):.0f} "
+            f"ms, of which it computed {statistics.median(own):.0f} (the rest is the lab's "
+            f"answers), a command that does nothing {alone:.0f} ms; calls of EC2 a pass: "
+            f"{listed(collections.Counter(made))}",
+            flush=True,
+        )
 
     def record(self, job):
         return json.loads(self.lab.s3.read(f"team/records/{job}.json"))
@@ -149,8 +165,10 @@ class Gce(Cloud):
         return line - there
 
     def print_lines(self, lines):
-        print(f"binary there -> first line: {statistics.median(lines):.0f} ms in the middle of "
-              f"{len(lines)}, {max(lines):.0f} at most", flush=True)  # fmt: skip
+        print(
+            f"binary there -> first line: {statistics.median(lines):.0f} ms in the middle of {len(lines)}, {max(lines):.0f} at most",
+            flush=True,
+        )
 
     def passes(self, world):
         """None are measured."""
@@ -180,6 +198,7 @@ def scaled(made, seconds):
 
 def there_and_line(world, machine):
     """Milliseconds: when the binary was there, and the first line."""
+
     def spooled():
         found = world.files_on(machine, "**/spool-*/*.log")
         return "".join(each.read_text(errors="replace") for each in found)
@@ -214,13 +233,14 @@ def one(cloud):
                 print(f"a launch after that: {listed(made)}")
                 begun = time.time()
                 time.sleep(STEADY)
-                print(f"an hour of one node, from {STEADY} s of it: "
-                      f"{listed(scaled(cloud.calls(begun), STEADY))}", flush=True)  # fmt: skip
+                print(f"an hour of one node, from {STEADY} s of it: {listed(scaled(cloud.calls(begun), STEADY))}", flush=True)
             world.stoker("cancel", job, check=True)
             world.over(job)
         sent, theirs = (statistics.median(each) for each in zip(*seconds))
-        print(f"submit -> {cloud.request} sent: {sent:.0f} ms in the middle of {cloud.rounds}"
-              f"{cloud.took(0, 0)[1].format(theirs)}; {max(seconds)[0]:.0f} at most")  # fmt: skip
+        print(
+            f"submit -> {cloud.request} sent: {sent:.0f} ms in the middle of {cloud.rounds}"
+            f"{cloud.took(0, 0)[1].format(theirs)}; {max(seconds)[0]:.0f} at most"
+        )
         cloud.print_lines(lines)
 
 
@@ -229,12 +249,12 @@ def many(cloud):
     few = cloud.few()
     with cloud.World(cloud.lab, "bench-many") as world:
         sent, _, made, job = launch(cloud, world, *few, "--num-nodes", str(MANY), "--", "true")
-        print(f"{MANY} nodes: asked for after {sent * 1000:.0f} ms; a launch, calls of {cloud.api}: "
-              f"{listed(made)}", flush=True)  # fmt: skip
+        print(f"{MANY} nodes: asked for after {sent * 1000:.0f} ms; a launch, calls of {cloud.api}: {listed(made)}", flush=True)
         cloud.passes(world)
         world.stoker("cancel", job, "--no-wait", check=True)
-        world.wait_for("its end", lambda: world.stoker("ls", check=True)
-                       and all(world.is_over(each) for each in world.machines(job)), 120, 1)  # fmt: skip
+        world.wait_for(
+            "its end", lambda: world.stoker("ls", check=True) and all(world.is_over(each) for each in world.machines(job)), 120, 1
+        )
     cloud.all()
 
 
@@ -242,20 +262,24 @@ def hour(cloud, nodes):
     with cloud.World(cloud.lab, "bench-hour") as world:
         begun = time.time()
         sent, _, made, job = launch(cloud, world, "--num-nodes", str(nodes), "--", "sleep", "100000")
-        print(f"{nodes} nodes: asked for after {sent * 1000:.0f} ms; a launch, calls of {cloud.api}: "
-              f"{listed(made)}", flush=True)  # fmt: skip
+        print(f"{nodes} nodes: asked for after {sent * 1000:.0f} ms; a launch, calls of {cloud.api}: {listed(made)}", flush=True)
         world.wait_for("all to run", lambda: cloud.record(job)["state"] == "Running", 3600, 1)
-        print(f"all run {time.time() - begun:.0f} s after the command, by which time {cloud.api} was "
-              f"asked {listed(cloud.calls(begun))}", flush=True)  # fmt: skip
+        print(
+            f"all run {time.time() - begun:.0f} s after the command, by which time {cloud.api} was asked {listed(cloud.calls(begun))}",
+            flush=True,
+        )
         time.sleep(cloud.settled)
         before, begun = cloud.record(job), time.time()
         time.sleep(cloud.stretch)
         made, seconds = cloud.calls(begun), time.time() - begun
         calm = cloud.record(job)["rev"] == before["rev"] and cloud.alive(world, job) == nodes
         told = scaled(made, seconds)
-        print(f"an hour of {nodes} nodes, from {seconds:.0f} s of it ({sum(made.values())} calls"
-              f"{'' if calm else ', DISTURBED'}): {listed(told)}, which are "
-              f"{sum(told.values()) / nodes:.0f} a node", flush=True)  # fmt: skip
+        print(
+            f"an hour of {nodes} nodes, from {seconds:.0f} s of it ({sum(made.values())} calls"
+            f"{'' if calm else ', DISTURBED'}): {listed(told)}, which are "
+            f"{sum(told.values()) / nodes:.0f} a node",
+            flush=True,
+        )
         world.stoker("cancel", job, "--no-wait", check=True)
         world.over(job, 1800)
 

@@ -26,9 +26,7 @@ def in_a_loop(box):
     terminal.wait_for(b"started by ")
     terminal.wait_for(b" again")
     time.sleep(1)
-    with open(
-        f"/proc/{terminal.process.pid}/task/{terminal.process.pid}/children", encoding="ascii"
-    ) as file:
+    with open(f"/proc/{terminal.process.pid}/task/{terminal.process.pid}/children", encoding="ascii") as file:
         program = int(file.read())
     killed = time.monotonic()
     os.kill(program, signal.SIGKILL)
@@ -61,7 +59,7 @@ def main():
             ours.append(in_a_job(box))
         versus(
             f"agent killed -9 -> the program prints again, {RUNS} jobs",
-            "shell loop, program " "killed",
+            "shell loop, program killed",
             milliseconds(loop),
             milliseconds(ours),
             "at most 2000 ms",

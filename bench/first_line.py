@@ -55,13 +55,7 @@ def compare(title, box, program, cwd):
         ours.append(first_line([STOKER, "run", "--", *program], box, cwd))
     # The first one makes the ledger and copies the binary into it: once a version.
     print(f"{title}: the very first job took {1e3 * ours[0]:.0f} ms")
-    versus(
-        f"{title}, {RUNS} runs",
-        "the program alone",
-        milliseconds(bare[1:]),
-        milliseconds(ours[1:]),
-        "at most 100 ms over it",
-    )
+    versus(f"{title}, {RUNS} runs", "the program alone", milliseconds(bare[1:]), milliseconds(ours[1:]), "at most 100 ms over it")
 
 
 def main():
@@ -73,18 +67,9 @@ def main():
         compare("a Python program", box, ["python3", "prog.py"], box.work)
         for number in range(200):
             box.write(f"module{number}.py", f"NUMBER = {number}\n" * 200)
-        for words in (
-            ["init", "-q"],
-            ["add", "-A"],
-            ["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-q", "-m", "x"],
-        ):
+        for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-q", "-m", "x"]):
             subprocess.run(["git", *words], cwd=box.work, check=True)
-        compare(
-            "a Python program in a git work tree of 200 files",
-            box,
-            ["python3", "prog.py"],
-            box.work,
-        )
+        compare("a Python program in a git work tree of 200 files", box, ["python3", "prog.py"], box.work)
 
 
 main()

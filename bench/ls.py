@@ -32,14 +32,7 @@ for folder, _, names in os.walk(sys.argv[1]):
 
 def timed(words, box, check=True):
     began = time.monotonic()
-    subprocess.run(
-        words,
-        env=box.env,
-        cwd=box.work,
-        check=check,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    subprocess.run(words, env=box.env, cwd=box.work, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.monotonic() - began
 
 
@@ -67,28 +60,9 @@ def main():
                     os.unlink(segment)
             rebuilt.append(timed([STOKER, "ls"], box))
         title = f"`stoker ls`: {JOBS} jobs that ended, {RUNNING} that run"
-        versus(
-            title,
-            "cat of every record",
-            milliseconds(plain),
-            milliseconds(ours),
-            "at most 100 ms",
-            over=False,
-        )
-        versus(
-            title,
-            "Python reads every record",
-            milliseconds(every),
-            milliseconds(ours),
-            over=False,
-        )
-        versus(
-            "`stoker ls --all`",
-            "cat of every record",
-            milliseconds(plain),
-            milliseconds(ours_all),
-            over=False,
-        )
+        versus(title, "cat of every record", milliseconds(plain), milliseconds(ours), "at most 100 ms", over=False)
+        versus(title, "Python reads every record", milliseconds(every), milliseconds(ours), over=False)
+        versus("`stoker ls --all`", "cat of every record", milliseconds(plain), milliseconds(ours_all), over=False)
         if by_metric:
             versus(
                 f"`stoker ls {' '.join(BY_METRIC)}`",

@@ -76,8 +76,10 @@ def data_server(binary, folder, points, *words):
     """It says itself how long it read; it goes on serving, and is killed."""
     server = subprocess.Popen(
         [binary, "--logdir", folder, "--port", "0", "--reload", "once", "-v", *words],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
     seconds = None
     for line in server.stderr:
         found = re.search(r"Finished load cycle \(([0-9.]+)(µs|ms|s)\)", line)
@@ -93,8 +95,7 @@ def data_server(binary, folder, points, *words):
 
 def reading():
     python = environment() + "/bin/python3"
-    server = told(python, "-c", "import json, tensorboard_data_server as s; "
-                  "print(json.dumps(s.server_binary()))")  # fmt: skip
+    server = told(python, "-c", "import json, tensorboard_data_server as s; print(json.dumps(s.server_binary()))")
     with Sandbox() as box:
         folder = box.folder("events")
         points = write(f"{folder}/{FILE}", READ)
@@ -114,16 +115,15 @@ def reading():
                 if one["points"] != points:
                     sys.exit(f"{name} has read {one['points']} points of {points}")
                 taken[name].append(one)
-        middle = {
-            (name, what): statistics.median(one[what] for one in all_)
-            for name, all_ in taken.items() for what in ("seconds", "cpu")
-        }  # fmt: skip
+        middle = {(name, what): statistics.median(one[what] for one in all_) for name, all_ in taken.items() for what in ("seconds", "cpu")}
         ours = "stoker, which checks, too"
         for name in readers:
             wall, cpu = middle[name, "seconds"], middle[name, "cpu"]
-            print(f"  {name:28} {points / wall / 1e6:7.3f} M points/s, {wall:7.3f} s, "
-                  f"CPU {cpu:7.3f} s   stoker: {wall / middle[ours, 'seconds']:6.1f} times as "
-                  f"fast, {cpu / middle[ours, 'cpu']:6.1f} by CPU")  # fmt: skip
+            print(
+                f"  {name:28} {points / wall / 1e6:7.3f} M points/s, {wall:7.3f} s, "
+                f"CPU {cpu:7.3f} s   stoker: {wall / middle[ours, 'seconds']:6.1f} times as "
+                f"fast, {cpu / middle[ours, 'cpu']:6.1f} by CPU"
+            )
         print("  (goals: 20 times EventAccumulator, 1 time tensorboard-data-server)", flush=True)
 
 
@@ -182,10 +182,12 @@ def catch_up():
                 time.sleep(0.02)
                 if time.monotonic() - watched.began > 300:
                     sys.exit("it is not caught up within 300 s")
-            print(f"a file of {CATCH_UP / 1e6:.0f} MB of {what}, {points} points, until all are in "
-                  f"the store: {time.monotonic() - watched.began:.2f} s, CPU {watched.cpu:.2f} s, "
-                  f"{watched.most / 1000:.1f} MB of the agent's own   (goal: 10 s)",
-                  flush=True)  # fmt: skip
+            print(
+                f"a file of {CATCH_UP / 1e6:.0f} MB of {what}, {points} points, until all are in "
+                f"the store: {time.monotonic() - watched.began:.2f} s, CPU {watched.cpu:.2f} s, "
+                f"{watched.most / 1000:.1f} MB of the agent's own   (goal: 10 s)",
+                flush=True,
+            )
             box.stoker("cancel", job)
 
 
@@ -218,8 +220,9 @@ def cost():
         (cpu, memory), (cpu_with, memory_with) = compare(box, look)
         print(f"  the file has another name  {cpu:5.2f} % of a core, {memory:5.1f} MB of its own")
         print(f"  an event file              {cpu_with:5.2f} % of a core, {memory_with:5.1f} MB")
-        print(f"  metrics cost               {cpu_with - cpu:5.2f} %, {memory_with - memory:.1f} MB"
-              "   (goals: at most 3 %, 10 MB)", flush=True)  # fmt: skip
+        print(
+            f"  metrics cost               {cpu_with - cpu:5.2f} %, {memory_with - memory:.1f} MB   (goals: at most 3 %, 10 MB)", flush=True
+        )
 
 
 def bucket():
@@ -236,22 +239,23 @@ def bucket():
                 watched.watch(SECONDS)
                 after, hours = proxy.told(), SECONDS / 3600
                 return tuple(
-                    {k: (n - before[kind].get(k, 0)) / hours for k, n in after[kind].items()}
-                    for kind in ("requests", "bytes")
+                    {k: (n - before[kind].get(k, 0)) / hours for k, n in after[kind].items()} for kind in ("requests", "bytes")
                 ) + (watched.share, watched.most / 1000)
 
             plain, with_metrics = compare(box, look)
-            for name, (requests, size, cpu, memory) in (
-                ("another name", plain), ("an event file", with_metrics)
-            ):  # fmt: skip
+            for name, (requests, size, cpu, memory) in (("another name", plain), ("an event file", with_metrics)):
                 kinds = ", ".join(f"{k} {n:.0f}" for k, n in sorted(requests.items()) if n)
-                print(f"  {name:14} {sum(requests.values()):5.0f} requests/h ({kinds}), "
-                      f"{sum(size.values()) / 1e6:.2f} MB/h; agent {cpu:.2f} %, "
-                      f"{memory:.1f} MB")  # fmt: skip
+                print(
+                    f"  {name:14} {sum(requests.values()):5.0f} requests/h ({kinds}), "
+                    f"{sum(size.values()) / 1e6:.2f} MB/h; agent {cpu:.2f} %, "
+                    f"{memory:.1f} MB"
+                )
             more = [sum(with_metrics[i].values()) - sum(plain[i].values()) for i in (0, 1)]
-            print(f"  metrics cost   {more[0]:5.0f} requests/h, {more[1] / 1e6:.2f} MB/h; agent "
-                  f"{with_metrics[2] - plain[2]:.2f} %, {with_metrics[3] - plain[3]:.1f} MB",
-                  flush=True)  # fmt: skip
+            print(
+                f"  metrics cost   {more[0]:5.0f} requests/h, {more[1] / 1e6:.2f} MB/h; agent "
+                f"{with_metrics[2] - plain[2]:.2f} %, {with_metrics[3] - plain[3]:.1f} MB",
+                flush=True,
+            )
 
 
 def main():

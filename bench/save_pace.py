@@ -30,8 +30,7 @@ RUNS = int(os.environ.get("RUNS", "3"))
 PACES = [float(one) for one in os.environ.get("PACES", "1.3").split(",")]
 SAVES = 20
 # Name, files, bytes of each.
-SHAPES = (("5 files, 200 MB", 5, 40_000_000), ("20 files, 2 MB", 20, 100_000),
-          ("10,000 files, 2 MB", 10_000, 200))  # fmt: skip
+SHAPES = (("5 files, 200 MB", 5, 40_000_000), ("20 files, 2 MB", 20, 100_000), ("10,000 files, 2 MB", 10_000, 200))
 # A new folder each time, as the Trainer of Hugging Face makes it; two stay.
 PROGRAM = """
 import os, shutil, sys, time
@@ -50,8 +49,7 @@ for step in range(1, saves + 1):
 
 def commit(url, env, files, size, folder):
     """Seconds. The folder stays: after thousands were deleted, ext4 makes files slowly."""
-    done = subprocess.run([SPEED, url, folder, str(files), str(size)], text=True,
-                          env={**os.environ, **env}, capture_output=True)
+    done = subprocess.run([SPEED, url, folder, str(files), str(size)], text=True, env={**os.environ, **env}, capture_output=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
     return float(re.search(r"commit ([\d.]+) s", done.stdout)[1])
@@ -65,8 +63,8 @@ def kept(url, env, files, size, pause):
             world.stoker("config", "set", "store", url, check=True)
         (world.work / "program.py").write_text(PROGRAM)
         (world.work / "job.yaml").write_text(
-            "workdir: .\ncheckpoints: {keep: 0}\n"
-            f"run: exec {PYTHON} program.py {files} {size} {pause} {SAVES}\n")  # fmt: skip
+            f"workdir: .\ncheckpoints: {{keep: 0}}\nrun: exec {PYTHON} program.py {files} {size} {pause} {SAVES}\n"
+        )
         job = world.submit("job.yaml")
         world.stoker("wait", job, timeout=600, check=True)
         return len(world.json("checkpoints", job))
@@ -77,19 +75,20 @@ def main():
         s3, gcs = stack.enter_context(VersityS3()), stack.enter_context(FakeGcs(watched=False))
         local = tempfile.mkdtemp(prefix="stoker-pace-store-")
         stack.callback(shutil.rmtree, local)
-        stores = (("a folder", local, {}), ("S3", f"s3://{s3.bucket}/pace", s3.env()),
-                  ("Google Cloud Storage", f"gs://{BUCKET}/pace", gcs.env()))  # fmt: skip
+        stores = (
+            ("a folder", local, {}),
+            ("S3", f"s3://{s3.bucket}/pace", s3.env()),
+            ("Google Cloud Storage", f"gs://{BUCKET}/pace", gcs.env()),
+        )
         heads = "".join(f" each {pace:g} s |" for pace in PACES)
         print(f"| checkpoint | store | a commit |{heads}\n|---|---|---|{'---|' * len(PACES)}")
         for shape, files, size in SHAPES:
             for name, url, env in stores:
                 turns = range(RUNS)
                 seconds = statistics.median(
-                    commit(f"{url}/{files}-{turn}", env, files, size,
-                           f"{local}/of-{name}-{files}-{turn}") for turn in turns)  # fmt: skip
-                shares = "".join(
-                    f" {kept(f'{url}/{files}-{pace:g}', env, files, size, pace)} of {SAVES} |"
-                    for pace in PACES)  # fmt: skip
+                    commit(f"{url}/{files}-{turn}", env, files, size, f"{local}/of-{name}-{files}-{turn}") for turn in turns
+                )
+                shares = "".join(f" {kept(f'{url}/{files}-{pace:g}', env, files, size, pace)} of {SAVES} |" for pace in PACES)
                 print(f"| {shape} | {name} | {seconds:.2f} s |{shares}", flush=True)
 
 

@@ -68,14 +68,12 @@ def ours(box, env):
 def peers(box, env, bin_folder):
     script = box.write("prog.sh", "#!/bin/sh\necho hello from the program\n")
     source = box.write("hello.py", SUBMITIT)
-    torchx = [bin_folder + "/torchx", "run", "-s", "slurm", "-cfg", "partition=main", "utils.sh",
-              "--num_replicas", "1", "--", "sh", script]
+    torchx = [bin_folder + "/torchx", "run", "-s", "slurm", "-cfg", "partition=main", "utils.sh", "--num_replicas", "1", "--", "sh", script]
     return {
         "sbatch": lambda to: submit(["sbatch", "-p", "main", script], to, env, "slurm-*.out"),
-        "submitit": lambda to: submit([bin_folder + "/python3", source, to + "/log"], to, env,
-                                      "log/*.out"),
+        "submitit": lambda to: submit([bin_folder + "/python3", source, to + "/log"], to, env, "log/*.out"),
         "TorchX": lambda to: submit(torchx, to, env, "slurm-*.out"),
-    }  # fmt: skip
+    }
 
 
 def main():
@@ -90,8 +88,7 @@ def main():
             taken["stoker"].append(ours(box, env))
         print(f"the very first job took {1e3 * taken['stoker'][0]:.0f} ms")
         for name in others:
-            versus(f"through Slurm to the first line, {RUNS} runs", name,
-                   milliseconds(taken[name][1:]), milliseconds(taken["stoker"][1:]))  # fmt: skip
+            versus(f"through Slurm to the first line, {RUNS} runs", name, milliseconds(taken[name][1:]), milliseconds(taken["stoker"][1:]))
 
 
 main()

@@ -68,8 +68,7 @@ def run(what, words, env):
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
             said.seek(0)
-            sys.exit(f"{' '.join(map(str, words))}: {child.returncode}\n"
-                     f"{said.read()[-3000:].decode(errors='replace')}")  # fmt: skip
+            sys.exit(f"{' '.join(map(str, words))}: {child.returncode}\n{said.read()[-3000:].decode(errors='replace')}")
     print(f"{seconds:.2f} s", file=sys.stderr, flush=True)
     return Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
 
@@ -101,9 +100,10 @@ def report(title, total, files, samples):
     for name, each in samples.items():
         speed[name] = total / middle(each, lambda s: s.seconds) / 1e6
         thrift[name] = middle(each, lambda s: s.processor) / (total / 1e9)
-        print(f"  {name:8} {speed[name]:8.0f} {files * speed[name] * 1e6 / total:9.0f} "
-              f"{thrift[name]:9.3f} {max(s.peak for s in each) / 2**20:9.0f}   "
-              + " ".join(f"{s.seconds:.2f}" for s in each))  # fmt: skip
+        print(
+            f"  {name:8} {speed[name]:8.0f} {files * speed[name] * 1e6 / total:9.0f} "
+            f"{thrift[name]:9.3f} {max(s.peak for s in each) / 2**20:9.0f}   " + " ".join(f"{s.seconds:.2f}" for s in each)
+        )
     if "stoker" not in samples or not peers:
         return
     best = max(speed[name] for name in peers)
@@ -114,11 +114,13 @@ def report(title, total, files, samples):
     if "raw" in speed:
         text += f", {ours / speed['raw']:.2f} x the bare socket"
         goal = min(goal, 0.9 * speed["raw"])
-    print(f"{text}: goal {'met' if ours >= goal else 'MISSED'}; processor time "
-          f"{thrift['stoker'] / least:.2f} x the least: goal "
-          f"{'met' if thrift['stoker'] <= 0.6 * least else 'MISSED'}; memory "
-          f"{'met' if max(s.peak for s in samples['stoker']) <= 256 << 20 else 'MISSED'}",
-          flush=True)  # fmt: skip
+    print(
+        f"{text}: goal {'met' if ours >= goal else 'MISSED'}; processor time "
+        f"{thrift['stoker'] / least:.2f} x the least: goal "
+        f"{'met' if thrift['stoker'] <= 0.6 * least else 'MISSED'}; memory "
+        f"{'met' if max(s.peak for s in samples['stoker']) <= 256 << 20 else 'MISSED'}",
+        flush=True,
+    )
 
 
 def measure(title, clients, source, files, size, root):
@@ -152,8 +154,7 @@ def main():
     folder = os.environ.get("SYNC_FOLDER", "/dev/shm" if os.path.isdir("/dev/shm") else None)
     with tempfile.TemporaryDirectory(prefix="stoker-bench-sync-", dir=folder) as root:
         clients = sync_clients.make(WANTED, root)
-        server = subprocess.Popen([bench + "/wire_server"], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True)  # fmt: skip
+        server = subprocess.Popen([bench + "/wire_server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             endpoint = server.stdout.readline().strip()
             for client in clients.values():

@@ -16,14 +16,7 @@ RUNS = int(os.environ.get("RUNS", "5"))
 
 
 def wall(box, words, report):
-    subprocess.run(
-        words,
-        env=box.env,
-        cwd=box.work,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    subprocess.run(words, env=box.env, cwd=box.work, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(report, encoding="ascii") as file:
         return float(file.read())
 
@@ -33,17 +26,9 @@ def compare(title, box, lines, rate, batch, goal=""):
     program = [BENCH_BIN + "/log_flood", "produce", str(lines), str(rate), str(batch), report]
     tee, ours = [], []
     for _ in range(RUNS):
-        tee.append(
-            wall(box, ["sh", "-c", '"$@" | tee ' + box.root + "/tee.log", "sh", *program], report)
-        )
+        tee.append(wall(box, ["sh", "-c", '"$@" | tee ' + box.root + "/tee.log", "sh", *program], report))
         ours.append(wall(box, [STOKER, "run", "--", *program], report))
-    versus(
-        f"{title} ({lines} lines, {RUNS} runs)",
-        "program | tee file",
-        milliseconds(tee),
-        milliseconds(ours),
-        goal,
-    )
+    versus(f"{title} ({lines} lines, {RUNS} runs)", "program | tee file", milliseconds(tee), milliseconds(ours), goal)
 
 
 def main():

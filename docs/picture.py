@@ -15,11 +15,11 @@ WIDTH, LINE, MARGIN, MAX_COLUMNS = 8.4, 20, 16, 120
 def shortened(lines):
     """`lines` with the middle of each long run of lines of one first word replaced by a mark."""
     out, run = [], []
-    for line in lines + ['']:
-        if run and line.split(' ')[0] != run[0].split(' ')[0]:
-            out += run if len(run) < 5 else [run[0], '\u22ee', *run[-2:]]
+    for line in lines + [""]:
+        if run and line.split(" ")[0] != run[0].split(" ")[0]:
+            out += run if len(run) < 5 else [run[0], "\u22ee", *run[-2:]]
             run = []
-        if re.match(r'\w+ \d', line):
+        if re.match(r"\w+ \d", line):
             run.append(line)
         else:
             out.append(line)
@@ -27,8 +27,8 @@ def shortened(lines):
 
 
 def main():
-    text = re.sub(r'\x1b\[[0-9;?]*[A-Za-z]', '', sys.stdin.read())
-    lines = [line.split('\r')[-1][:MAX_COLUMNS].rstrip() for line in text.strip('\n').split('\n')]
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stdin.read())
+    lines = [line.split("\r")[-1][:MAX_COLUMNS].rstrip() for line in text.strip("\n").split("\n")]
     lines = shortened(lines)
     width = int(max(len(line) for line in lines) * WIDTH + 2 * MARGIN)
     height = len(lines) * LINE + 2 * MARGIN
@@ -38,13 +38,10 @@ def main():
     )
     print(f'<rect width="{width}" height="{height}" rx="8" fill="#16181d"/>')
     for number, line in enumerate(lines):
-        colour = '#8fd18f' if line.startswith('$ ') else '#d8dbe2'
-        print(
-            f'<text xml:space="preserve" x="{MARGIN}" y="{MARGIN + 14 + number * LINE}" '
-            f'fill="{colour}">{html.escape(line)}</text>'
-        )
-    print('</svg>')
+        colour = "#8fd18f" if line.startswith("$ ") else "#d8dbe2"
+        print(f'<text xml:space="preserve" x="{MARGIN}" y="{MARGIN + 14 + number * LINE}" fill="{colour}">{html.escape(line)}</text>')
+    print("</svg>")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

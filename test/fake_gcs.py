@@ -16,8 +16,8 @@ import urllib.request
 from test import go_tools
 from test.google.gcs_relay import GcsRelay
 
-SERVER = 'github.com/fsouza/fake-gcs-server@v1.56.1'
-BUCKET = 'stoker-test'
+SERVER = "github.com/fsouza/fake-gcs-server@v1.56.1"
+BUCKET = "stoker-test"
 
 
 def free_port(host):
@@ -35,7 +35,7 @@ class FakeGcs:
     `endpoint`: where it is asked, by Google's document; who leaves it without an error hears of
     what was not. `behind`: the server itself. watched=False: for what measures, both are one."""
 
-    def __init__(self, host='127.0.0.1', watched=True):
+    def __init__(self, host="127.0.0.1", watched=True):
         self.host = host
         self.watched = watched
         self.relay = None
@@ -43,24 +43,40 @@ class FakeGcs:
     def __enter__(self):
         program = go_tools.tool(SERVER)
         port = free_port(self.host)
-        self.endpoint = self.behind = f'http://{self.host}:{port}'
+        self.endpoint = self.behind = f"http://{self.host}:{port}"
         front = port
         if self.watched:
             front = free_port(self.host)
-            self.endpoint = f'http://{self.host}:{front}'
+            self.endpoint = f"http://{self.host}:{front}"
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [program, '-scheme', 'http', '-host', self.host, '-port', str(port), '-backend',
-             'memory', '-log-level', 'error', '-public-host', f'{self.host}:{port}',
-             '-external-url', self.endpoint],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                program,
+                "-scheme",
+                "http",
+                "-host",
+                self.host,
+                "-port",
+                str(port),
+                "-backend",
+                "memory",
+                "-log-level",
+                "error",
+                "-public-host",
+                f"{self.host}:{port}",
+                "-external-url",
+                self.endpoint,
+            ],
+            stdout=self.log,
+            stderr=self.log,
+            stdin=subprocess.DEVNULL,
+        )
         try:
             self._await()
             if self.watched:
                 self.relay = GcsRelay(self.host, front, self.behind).__enter__()
-            made = json.dumps({'name': BUCKET}).encode()
-            self.call('POST', '/storage/v1/b?project=stoker', made)
+            made = json.dumps({"name": BUCKET}).encode()
+            self.call("POST", "/storage/v1/b?project=stoker", made)
         except BaseException:
             self._end()
             raise
@@ -71,10 +87,10 @@ class FakeGcs:
             told = self.told()
         finally:
             self._end()
-        for each in told['wrong']:
+        for each in told["wrong"]:
             print(f"not as Google's document has it: {each}", file=sys.stderr, flush=True)
-        if told['wrong'] and kind in (None, SystemExit):
-            raise Undocumented(told['wrong'][0])
+        if told["wrong"] and kind in (None, SystemExit):
+            raise Undocumented(told["wrong"][0])
 
     def _end(self):
         if self.relay:
@@ -85,24 +101,24 @@ class FakeGcs:
 
     def told(self):
         """Of the requests so far: see GcsRelay."""
-        return self.relay.told() if self.relay else {'requests': 0, 'answers': 0, 'wrong': []}
+        return self.relay.told() if self.relay else {"requests": 0, "answers": 0, "wrong": []}
 
     def _await(self):
         end = time.monotonic() + 30
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                with urllib.request.urlopen(f'{self.behind}/_internal/healthcheck', timeout=30):
+                with urllib.request.urlopen(f"{self.behind}/_internal/healthcheck", timeout=30):
                     return
             except OSError:
                 time.sleep(0.05)
         self.log.seek(0)
-        raise RuntimeError(f'fake-gcs-server did not start: {self.log.read()[-2000:]}')
+        raise RuntimeError(f"fake-gcs-server did not start: {self.log.read()[-2000:]}")
 
     def call(self, method, target, body=None, headers=None):
         """The body and the headers of the answer, whose status is 2xx or 308."""
         request = urllib.request.Request(self.endpoint + target, body, headers or {}, method=method)
-        if body is not None and not request.has_header('Content-type'):
-            request.add_header('Content-Type', 'application/json')
+        if body is not None and not request.has_header("Content-type"):
+            request.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.read(), answer.headers
 
@@ -114,19 +130,16 @@ class FakeGcs:
         return 200
 
     def env(self):
-        return {'STORAGE_EMULATOR_HOST': self.endpoint}
+        return {"STORAGE_EMULATOR_HOST": self.endpoint}
 
     def client(self):
         """google-cloud-storage's."""
         from google.auth.credentials import AnonymousCredentials
         from google.cloud import storage
 
-        return storage.Client(
-            project='stoker', credentials=AnonymousCredentials(),
-            client_options={'api_endpoint': self.endpoint},
-        )  # fmt: skip
+        return storage.Client(project="stoker", credentials=AnonymousCredentials(), client_options={"api_endpoint": self.endpoint})
 
-    def keys(self, prefix=''):
+    def keys(self, prefix=""):
         return [blob.name for blob in self.client().list_blobs(BUCKET, prefix=prefix)]
 
     def read(self, key):

@@ -2,8 +2,8 @@
 """What the S3 servers of the tests share: one bucket, seen with boto3. moto_s3.py and
 versity_s3.py start them. Call cloud_env.enter() before."""
 
-KEYS = {'AWS_ACCESS_KEY_ID': 'AKIDEXAMPLE', 'AWS_SECRET_ACCESS_KEY': 'secret'}
-BUCKET = 'stoker-test'
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
+BUCKET = "stoker-test"
 
 
 class S3Server:
@@ -16,10 +16,12 @@ class S3Server:
         import boto3
 
         return boto3.client(
-            's3', endpoint_url=endpoint or self.endpoint, region_name='us-east-1',
-            aws_access_key_id=KEYS['AWS_ACCESS_KEY_ID'],
-            aws_secret_access_key=KEYS['AWS_SECRET_ACCESS_KEY'],
-        )  # fmt: skip
+            "s3",
+            endpoint_url=endpoint or self.endpoint,
+            region_name="us-east-1",
+            aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=KEYS["AWS_SECRET_ACCESS_KEY"],
+        )
 
     def make_bucket(self):
         self.client = self.boto3()
@@ -27,18 +29,14 @@ class S3Server:
 
     def env(self, endpoint=None):
         """For a program that is to use this server, through `endpoint` where given."""
-        return {
-            **KEYS,
-            'AWS_ENDPOINT_URL_S3': endpoint or self.endpoint,
-            'AWS_REGION': 'us-east-1',
-        }
+        return {**KEYS, "AWS_ENDPOINT_URL_S3": endpoint or self.endpoint, "AWS_REGION": "us-east-1"}
 
-    def keys(self, prefix=''):
-        pages = self.client.get_paginator('list_objects_v2').paginate(Bucket=BUCKET, Prefix=prefix)
-        return [entry['Key'] for page in pages for entry in page.get('Contents', [])]
+    def keys(self, prefix=""):
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
 
     def read(self, key):
-        return self.client.get_object(Bucket=BUCKET, Key=key)['Body'].read()
+        return self.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
 
     def uploads(self):
-        return self.client.list_multipart_uploads(Bucket=BUCKET).get('Uploads', [])
+        return self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])

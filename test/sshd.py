@@ -74,8 +74,11 @@ class Sshd:
         with open(self.root / "sshd.log", "ab") as log:
             self.process = subprocess.Popen(
                 [*self.wrap, SSHD, "-D", "-e", "-f", str(config)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=end_with_parent,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=end_with_parent,
+            )
         end = time.monotonic() + PATIENCE
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -83,11 +86,11 @@ class Sshd:
             time.sleep(0.05)
 
     def answers(self):
-        probe = ["-c", "import socket,sys; s = socket.create_connection((sys.argv[1], "
-                 "int(sys.argv[2])), 1); sys.exit(s.recv(4) != b'SSH-')"]  # fmt: skip
-        done = subprocess.run(
-            [*self.wrap, "python3", *probe, self.host, str(self.port)], capture_output=True
-        )
+        probe = [
+            "-c",
+            "import socket,sys; s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 1); sys.exit(s.recv(4) != b'SSH-')",
+        ]
+        done = subprocess.run([*self.wrap, "python3", *probe, self.host, str(self.port)], capture_output=True)
         return done.returncode == 0
 
     def stop(self):
@@ -107,8 +110,7 @@ class Client:
         keygen(self.key)
         self.authorized = self.root / "id.pub"
         self.config = self.root / "config"
-        self.config.write_text(f"Host *\n  IdentityFile {self.key}\n  IdentitiesOnly yes\n"
-                               f"  UserKnownHostsFile {self.root}/known_hosts\n")  # fmt: skip
+        self.config.write_text(f"Host *\n  IdentityFile {self.key}\n  IdentitiesOnly yes\n  UserKnownHostsFile {self.root}/known_hosts\n")
         self.bin = self.root / "bin"
         self.bin.mkdir()
         wrapper = self.bin / "ssh"
@@ -117,8 +119,9 @@ class Client:
 
     def know(self, box):
         with self.config.open("a") as config:
-            config.write(f"Host {box.name}\n  HostName {box.host}\n  Port {box.port}\n"
-                         f"  User {getpass.getuser()}\n  HostKeyAlias {box.name}\n")  # fmt: skip
+            config.write(
+                f"Host {box.name}\n  HostName {box.host}\n  Port {box.port}\n  User {getpass.getuser()}\n  HostKeyAlias {box.name}\n"
+            )
         public = (box.root / "host_key.pub").read_text().split()
         with (self.root / "known_hosts").open("a") as known:
             known.write(f"{box.name} {public[0]} {public[1]}\n")

@@ -47,14 +47,7 @@ def run(script, build, figures):
             "BENCH_BIN": os.path.abspath(build) + "/bench",
             "BENCH_FIGURES": file.name,
         }
-        done = subprocess.run(
-            [os.path.abspath(script)],
-            env=env,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        done = subprocess.run([os.path.abspath(script)], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         for line in file:
             one = json.loads(line)
             figures.setdefault(one["name"], Figure()).add(one)

@@ -76,13 +76,7 @@ class Sandbox:
 
     def stoker(self, *words, cwd=None):
         done = subprocess.run(
-            [STOKER, *words],
-            env=self.env,
-            cwd=cwd or self.work,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
+            [STOKER, *words], env=self.env, cwd=cwd or self.work, text=True, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
         if done.returncode != 0 and words[0] not in ("cancel",):
             raise SystemExit(f"stoker {' '.join(words)}: {done.returncode}\n{done.stderr}")
@@ -128,13 +122,7 @@ class Terminal:
         self.fd, slave = pty.openpty()
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            words,
-            env=env,
-            cwd=cwd,
-            stdin=slave,
-            stdout=slave,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            words, env=env, cwd=cwd, stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, start_new_session=True
         )
         os.close(slave)
         self.seen = b""
@@ -169,10 +157,7 @@ def milliseconds(seconds):
 def spread(values, unit="ms"):
     ordered = sorted(values)
     tenth = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
-    return (
-        f"median {statistics.median(ordered):7.1f}  p90 {tenth:7.1f}  "
-        f"min {ordered[0]:7.1f} {unit}"
-    )
+    return f"median {statistics.median(ordered):7.1f}  p90 {tenth:7.1f}  min {ordered[0]:7.1f} {unit}"
 
 
 def figure(name, values, unit, beside="", other=()):

@@ -50,8 +50,7 @@ class Client:
 
 class Raw(Client):
     def call(self, way, source, title):
-        return [os.environ["BENCH_BIN"] + "/raw_copy", way, self.port, "4", source,
-                self.prefix(title)]  # fmt: skip
+        return [os.environ["BENCH_BIN"] + "/raw_copy", way, self.port, "4", source, self.prefix(title)]
 
     def up(self, source, title):
         return self.call("up", source, title)
@@ -84,13 +83,29 @@ class S5cmd(Client):
 class Rclone(Client):
     def call(self, *words):
         self.env.update(
-            RCLONE_CONFIG_W_TYPE="s3", RCLONE_CONFIG_W_PROVIDER="Other",
-            RCLONE_CONFIG_W_ENV_AUTH="true", RCLONE_CONFIG_W_ENDPOINT=self.endpoint,
+            RCLONE_CONFIG_W_TYPE="s3",
+            RCLONE_CONFIG_W_PROVIDER="Other",
+            RCLONE_CONFIG_W_ENV_AUTH="true",
+            RCLONE_CONFIG_W_ENDPOINT=self.endpoint,
             RCLONE_CONFIG_W_REGION="us-east-1",
-        )  # fmt: skip
-        return [from_pypi() + "/rclone", "copy", "-q", "--transfers", "32", "--checkers", "32",
-                "--s3-upload-concurrency", "8", "--s3-chunk-size", "16M",
-                "--multi-thread-streams", "8", "--s3-no-check-bucket", *words]  # fmt: skip
+        )
+        return [
+            from_pypi() + "/rclone",
+            "copy",
+            "-q",
+            "--transfers",
+            "32",
+            "--checkers",
+            "32",
+            "--s3-upload-concurrency",
+            "8",
+            "--s3-chunk-size",
+            "16M",
+            "--multi-thread-streams",
+            "8",
+            "--s3-no-check-bucket",
+            *words,
+        ]
 
     def up(self, source, title):
         return self.call(source, f"w:{self.prefix(title)}")
@@ -104,12 +119,10 @@ class Aws(Client):
         super().forget()
         os.makedirs(f"{self.home}/.aws")
         with open(f"{self.home}/.aws/config", "w", encoding="ascii") as file:
-            file.write("[default]\nregion = us-east-1\ns3 =\n  max_concurrent_requests = 20\n"
-                       "  multipart_chunksize = 16MB\n")  # fmt: skip
+            file.write("[default]\nregion = us-east-1\ns3 =\n  max_concurrent_requests = 20\n  multipart_chunksize = 16MB\n")
 
     def call(self, *words):
-        return [from_pypi() + "/python3", "-m", "awscli", "s3", "cp", "--recursive",
-                "--only-show-errors", *words]  # fmt: skip
+        return [from_pypi() + "/python3", "-m", "awscli", "s3", "cp", "--recursive", "--only-show-errors", *words]
 
     def up(self, source, title):
         return self.call(source, f"s3://{self.prefix(title)}")

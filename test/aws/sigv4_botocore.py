@@ -21,111 +21,163 @@ from botocore.config import Config
 from botocore.credentials import Credentials
 
 PIECES = [
-    'a', 'Z', '0', 'key', 'checkpoints', '-', '_', '.', '~', '..', '/', '//', ' ', '  ', '+', '%',
-    '%20', '%2F', '%25', '=', '&', '?', '#', '@', ':', ';', ',', '!', '*', "'", '(', ')', '[', ']',
-    '$', '"', '\\', '|', '^', '`', '{', '}', '<', '>', '\t', '\n', '\x7f', 'é', 'ü', '日本', '🚀',
-    '/./', '/../',
-]  # fmt: skip
-QUERY_KEYS = ['uploads', 'list-type', 'prefix', 'delimiter', 'partNumber', 'uploadId', 'versionId']
+    "a",
+    "Z",
+    "0",
+    "key",
+    "checkpoints",
+    "-",
+    "_",
+    ".",
+    "~",
+    "..",
+    "/",
+    "//",
+    " ",
+    "  ",
+    "+",
+    "%",
+    "%20",
+    "%2F",
+    "%25",
+    "=",
+    "&",
+    "?",
+    "#",
+    "@",
+    ":",
+    ";",
+    ",",
+    "!",
+    "*",
+    "'",
+    "(",
+    ")",
+    "[",
+    "]",
+    "$",
+    '"',
+    "\\",
+    "|",
+    "^",
+    "`",
+    "{",
+    "}",
+    "<",
+    ">",
+    "\t",
+    "\n",
+    "\x7f",
+    "é",
+    "ü",
+    "日本",
+    "🚀",
+    "/./",
+    "/../",
+]
+QUERY_KEYS = ["uploads", "list-type", "prefix", "delimiter", "partNumber", "uploadId", "versionId"]
 HEADERS = [
-    'Range', 'Content-Type', 'If-Match', 'If-None-Match', 'x-amz-meta-Name', 'Content-MD5',
-    'x-amz-checksum-sha256', 'User-Agent', 'Expect', 'X-Amz-Target', 'Accept',
-]  # fmt: skip
+    "Range",
+    "Content-Type",
+    "If-Match",
+    "If-None-Match",
+    "x-amz-meta-Name",
+    "Content-MD5",
+    "x-amz-checksum-sha256",
+    "User-Agent",
+    "Expect",
+    "X-Amz-Target",
+    "Accept",
+]
 
 
 def text(dice, longest):
-    return ''.join(dice.choice(PIECES) for _ in range(dice.randint(0, longest)))
+    return "".join(dice.choice(PIECES) for _ in range(dice.randint(0, longest)))
 
 
 def query(dice):
     """Unsorted; some keys without a value, some with an empty one, some twice."""
     pairs = []
     for _ in range(dice.choice([0, 0, 1, 2, 3, 6])):
-        key = dice.choice(QUERY_KEYS) if dice.random() < 0.6 else text(dice, 3) or 'k'
-        pairs.append([key, dice.choice([None, '', text(dice, 4), text(dice, 4)])])
+        key = dice.choice(QUERY_KEYS) if dice.random() < 0.6 else text(dice, 3) or "k"
+        pairs.append([key, dice.choice([None, "", text(dice, 4), text(dice, 4)])])
     return pairs
 
 
 def request(dice):
-    service = dice.choice(['s3', 's3', 's3', 'sts', 'ec2', 'execute-api'])
-    host = dice.choice(['bucket.s3.amazonaws.com', 'localhost:5000', '127.0.0.1:9000', 'h.example'])
+    service = dice.choice(["s3", "s3", "s3", "sts", "ec2", "execute-api"])
+    host = dice.choice(["bucket.s3.amazonaws.com", "localhost:5000", "127.0.0.1:9000", "h.example"])
     when = datetime.datetime(2013, 1, 1) + datetime.timedelta(seconds=dice.randrange(10**9))
     names = dice.sample(HEADERS, dice.choice([0, 0, 1, 3]))
-    values = ['x', ' two  words ', 'a\tb', '*', '"etag"', 'é']
+    values = ["x", " two  words ", "a\tb", "*", '"etag"', "é"]
     out = {
-        'access_key': 'AKIA' + str(dice.randrange(10**16)),
-        'secret_key': text(dice, 8) + 'secret',
-        'token': dice.choice(['', '', 'FwoGZXIvYXdz+/=' + str(dice.random())]),
-        'region': dice.choice(['us-east-1', 'eu-central-1', 'cn-north-1', 'auto']),
-        'service': service,
-        'time': when.isoformat() + 'Z',
-        'method': dice.choice(['GET', 'PUT', 'POST', 'DELETE', 'HEAD']),
-        'path': '/' + text(dice, 10),
-        'query': query(dice),
-        'headers': [['Host', host]] + [[name, dice.choice(values)] for name in names],
-        'body': dice.choice(['', '', text(dice, 20)]),
-        'unsigned': dice.random() < 0.2,
+        "access_key": "AKIA" + str(dice.randrange(10**16)),
+        "secret_key": text(dice, 8) + "secret",
+        "token": dice.choice(["", "", "FwoGZXIvYXdz+/=" + str(dice.random())]),
+        "region": dice.choice(["us-east-1", "eu-central-1", "cn-north-1", "auto"]),
+        "service": service,
+        "time": when.isoformat() + "Z",
+        "method": dice.choice(["GET", "PUT", "POST", "DELETE", "HEAD"]),
+        "path": "/" + text(dice, 10),
+        "query": query(dice),
+        "headers": [["Host", host]] + [[name, dice.choice(values)] for name in names],
+        "body": dice.choice(["", "", text(dice, 20)]),
+        "unsigned": dice.random() < 0.2,
     }
     if dice.random() < 0.3:
         # A presigned URL says nothing of a body; botocore would move one into the query.
-        out.update(body='', unsigned=False)
-        out['lifetime'] = dice.randint(1, 604800)
+        out.update(body="", unsigned=False)
+        out["lifetime"] = dice.randint(1, 604800)
         seen = {}
-        for key, value in out['query']:  # botocore keeps one value of a key
+        for key, value in out["query"]:  # botocore keeps one value of a key
             seen.setdefault(key, value)
-        out['query'] = [[key, value] for key, value in seen.items()]
+        out["query"] = [[key, value] for key, value in seen.items()]
     return out
 
 
 def encoded(case):
     pairs = [
-        urllib.parse.quote(key, safe='-_.~')
-        + ('' if value is None else '=' + urllib.parse.quote(value, safe='-_.~'))
-        for key, value in case['query']
+        urllib.parse.quote(key, safe="-_.~") + ("" if value is None else "=" + urllib.parse.quote(value, safe="-_.~"))
+        for key, value in case["query"]
     ]
-    return urllib.parse.quote(case['path'], safe='/~') + ('?' if pairs else '') + '&'.join(pairs)
+    return urllib.parse.quote(case["path"], safe="/~") + ("?" if pairs else "") + "&".join(pairs)
 
 
 def botocore_signs(case):
-    when = datetime.datetime.fromisoformat(case['time'].rstrip('Z'))
+    when = datetime.datetime.fromisoformat(case["time"].rstrip("Z"))
     botocore.auth.get_current_datetime = lambda *_, **__: when
-    credentials = Credentials(case['access_key'], case['secret_key'], case['token'] or None)
-    s3, presigned = case['service'] == 's3', 'lifetime' in case
-    names = {
-        (True, False): 'S3SigV4Auth',
-        (False, False): 'SigV4Auth',
-        (True, True): 'S3SigV4QueryAuth',
-        (False, True): 'SigV4QueryAuth',
-    }
+    credentials = Credentials(case["access_key"], case["secret_key"], case["token"] or None)
+    s3, presigned = case["service"] == "s3", "lifetime" in case
+    names = {(True, False): "S3SigV4Auth", (False, False): "SigV4Auth", (True, True): "S3SigV4QueryAuth", (False, True): "SigV4QueryAuth"}
     kind = getattr(botocore.auth, names[s3, presigned])
-    more = {'expires': case['lifetime']} if presigned else {}
-    signer = kind(credentials, case['service'], case['region'], **more)
-    url = 'https://' + case['headers'][0][1] + encoded(case)
-    asked = AWSRequest(case['method'], url, dict(case['headers']), case['body'].encode())
-    asked.context['payload_signing_enabled'] = not case['unsigned']
-    asked.context['client_config'] = Config(s3={'payload_signing_enabled': not case['unsigned']})
+    more = {"expires": case["lifetime"]} if presigned else {}
+    signer = kind(credentials, case["service"], case["region"], **more)
+    url = "https://" + case["headers"][0][1] + encoded(case)
+    asked = AWSRequest(case["method"], url, dict(case["headers"]), case["body"].encode())
+    asked.context["payload_signing_enabled"] = not case["unsigned"]
+    asked.context["client_config"] = Config(s3={"payload_signing_enabled": not case["unsigned"]})
     signer.add_auth(asked)
     return asked
 
 
 def differences(case, ours):
     theirs = botocore_signs(case)
-    if ours.get('target') != encoded(case):
-        yield f'target: {ours.get("target")!r}, not {encoded(case)!r}'
-    if 'lifetime' in case:
+    if ours.get("target") != encoded(case):
+        yield f"target: {ours.get('target')!r}, not {encoded(case)!r}"
+    if "lifetime" in case:
         want = urllib.parse.urlsplit(theirs.url)
-        have = urllib.parse.urlsplit('https://h' + ours['presigned'])
+        have = urllib.parse.urlsplit("https://h" + ours["presigned"])
         if have.path != want.path:
-            yield f'path: {have.path!r}, not {want.path!r}'
+            yield f"path: {have.path!r}, not {want.path!r}"
         pairs = [sorted(urllib.parse.parse_qsl(u.query, True)) for u in (have, want)]
         if pairs[0] != pairs[1]:
-            yield f'query: {pairs[0]!r}, not {pairs[1]!r}'
+            yield f"query: {pairs[0]!r}, not {pairs[1]!r}"
         return
-    have = {name.lower(): value for name, value in ours.get('headers', {}).items()}
+    have = {name.lower(): value for name, value in ours.get("headers", {}).items()}
     want = {name.lower(): value for name, value in theirs.headers.items()}
     for name in sorted(have.keys() | want.keys()):
         if have.get(name) != want.get(name):
-            yield f'{name}: {have.get(name)!r}, not {want.get(name)!r}'
+            yield f"{name}: {have.get(name)!r}, not {want.get(name)!r}"
 
 
 def main(argv):
@@ -133,25 +185,20 @@ def main(argv):
     dice = random.Random(int(argv[3]) if len(argv) > 3 else 1)
     cases = [request(dice) for _ in range(count)]
     done = subprocess.run(
-        [argv[1]],
-        input='\n'.join(json.dumps(case) for case in cases) + '\n',
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
+        [argv[1]], input="\n".join(json.dumps(case) for case in cases) + "\n", capture_output=True, text=True, timeout=120, check=True
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == count, f'{len(answers)} answers to {count} requests'
+    assert len(answers) == count, f"{len(answers)} answers to {count} requests"
     wrong = 0
     for case, ours in zip(cases, answers):
         found = list(differences(case, ours))
         wrong += bool(found)
         if found and wrong <= 5:
-            print(json.dumps(case, ensure_ascii=False), *found, sep='\n  ')
-    presigned = sum('lifetime' in case for case in cases)
-    print(f'{count} requests, {presigned} of them presigned: {wrong} signed unlike botocore')
+            print(json.dumps(case, ensure_ascii=False), *found, sep="\n  ")
+    presigned = sum("lifetime" in case for case in cases)
+    print(f"{count} requests, {presigned} of them presigned: {wrong} signed unlike botocore")
     return 1 if wrong else 0
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main(sys.argv))

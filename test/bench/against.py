@@ -37,9 +37,7 @@ def main():
 
         def run(**more):
             env = {**os.environ, "ROUNDS": "2", "TURNS": turns, **more}
-            return subprocess.run(
-                words, env=env, text=True, stdout=subprocess.PIPE, check=False, timeout=60
-            )
+            return subprocess.run(words, env=env, text=True, stdout=subprocess.PIPE, check=False, timeout=60)
 
         done = run()
         print(done.stdout)

@@ -23,13 +23,18 @@ def main():
     # A training, and one that logs each of its layers.
     for series, most in ((20, 10_000), (200, 10_000)):
         with tempfile.TemporaryDirectory(prefix="stoker-memory-") as folder:
-            told = json.loads(subprocess.run(
-                [sys.argv[1], "keep", f"{folder}/store", str(series), str(FLUSHES), str(POINTS)],
-                check=True, stdout=subprocess.PIPE, timeout=110).stdout)  # fmt: skip
-        print(f"{series} series, {told['points']} points: {told['most_kib']} KiB at most, "
-              f"{told['left_kib']} KiB stay, CPU {told['cpu']} s")  # fmt: skip
-        results.check(f"memory: of {series} series at most {most} kB",
-                      told["points"] == FLUSHES * POINTS and told["most_kib"] * 1.024 <= most, told)
+            told = json.loads(
+                subprocess.run(
+                    [sys.argv[1], "keep", f"{folder}/store", str(series), str(FLUSHES), str(POINTS)],
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    timeout=110,
+                ).stdout
+            )
+        print(f"{series} series, {told['points']} points: {told['most_kib']} KiB at most, {told['left_kib']} KiB stay, CPU {told['cpu']} s")
+        results.check(
+            f"memory: of {series} series at most {most} kB", told["points"] == FLUSHES * POINTS and told["most_kib"] * 1.024 <= most, told
+        )
     results.finish()
 
 

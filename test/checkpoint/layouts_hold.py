@@ -34,8 +34,7 @@ def trace(world, name, words, environment):
     notes, out = work / "notes", work / "strace"
     notes.mkdir()
     variables = {**os.environ, **environment, "EVIDENCE": str(notes), "SAVE_SECONDS": "1"}
-    words = ["strace", "-f", "--seccomp-bpf", "-y", "-qq", "-s", "4096", "-e", f"trace={CALLS}",
-             "-o", str(out), *words]  # fmt: skip
+    words = ["strace", "-f", "--seccomp-bpf", "-y", "-qq", "-s", "4096", "-e", f"trace={CALLS}", "-o", str(out), *words]
     with open(work / "output", "wb") as output:
         started = subprocess.Popen(words, cwd=work, env=variables, stdout=output, stderr=output)
     end = time.monotonic() + patience(240)
@@ -112,14 +111,12 @@ def check(results, world, judge, name, words, environment):
         return
     units = judged(judge, done)
     for one in units:
-        print(f"      {name}: {one['unit']}: {one['layout'] or 'no layout'}, "
-              f"{one['files']} files, {one['how']}", flush=True)  # fmt: skip
+        print(f"      {name}: {one['unit']}: {one['layout'] or 'no layout'}, {one['files']} files, {one['how']}", flush=True)
     wrong = [f"{one['unit']}: {problem}" for one in units for problem in one["problems"]]
     known = [one for one in units if one["layout"] == LAYOUTS[name]]
     if len(known) < 2:
         wrong.append(f"two saves of the layout '{LAYOUTS[name]}' are not found in {units}")
-    results.check(f"{name}: what the table says of its layout is true", not wrong,
-                  "\n".join(wrong))  # fmt: skip
+    results.check(f"{name}: what the table says of its layout is true", not wrong, "\n".join(wrong))
 
 
 def written(*paths):
@@ -128,34 +125,49 @@ def written(*paths):
 
 # What each would be, and the word that the judge must say of it; "" = all is as the table has it.
 FORGED = {
-    "a Trainer's folder": ("", written(
-        "checkpoint-4/model.safetensors", "checkpoint-4/optimizer.pt", "checkpoint-4/rng_state.pth",
-        "checkpoint-4/trainer_state.json")),
-    "another rank's late file": ("", written(
-        "checkpoint-4/model.safetensors", "checkpoint-4/optimizer.pt",
-        "checkpoint-4/rng_state_0.pth", "checkpoint-4/trainer_state.json",
-        "checkpoint-4/rng_state_1.pth")),
-    "a model behind the mark": ("was written after", written(
-        "checkpoint-4/optimizer.pt", "checkpoint-4/rng_state.pth",
-        "checkpoint-4/trainer_state.json", "checkpoint-4/model.safetensors")),
-    "no model": ("is required", written(
-        "checkpoint-4/optimizer.pt", "checkpoint-4/rng_state.pth",
-        "checkpoint-4/trainer_state.json")),
+    "a Trainer's folder": (
+        "",
+        written(
+            "checkpoint-4/model.safetensors", "checkpoint-4/optimizer.pt", "checkpoint-4/rng_state.pth", "checkpoint-4/trainer_state.json"
+        ),
+    ),
+    "another rank's late file": (
+        "",
+        written(
+            "checkpoint-4/model.safetensors",
+            "checkpoint-4/optimizer.pt",
+            "checkpoint-4/rng_state_0.pth",
+            "checkpoint-4/trainer_state.json",
+            "checkpoint-4/rng_state_1.pth",
+        ),
+    ),
+    "a model behind the mark": (
+        "was written after",
+        written(
+            "checkpoint-4/optimizer.pt", "checkpoint-4/rng_state.pth", "checkpoint-4/trainer_state.json", "checkpoint-4/model.safetensors"
+        ),
+    ),
+    "no model": ("is required", written("checkpoint-4/optimizer.pt", "checkpoint-4/rng_state.pth", "checkpoint-4/trainer_state.json")),
     "no mark": ("is missing", written("step-1/__0_0.distcp", "step-1/__1_0.distcp")),
-    "a file that was renamed": ("", [
-        *written(".tmpAbCdEf"), ("1", "rename", ".tmpAbCdEf", "model.safetensors")]),
+    "a file that was renamed": ("", [*written(".tmpAbCdEf"), ("1", "rename", ".tmpAbCdEf", "model.safetensors")]),
     "one that was not": ("not renamed", written("model.safetensors")),
-    "a folder that was renamed": ("", [
-        *written("8.orbax-checkpoint-tmp/_CHECKPOINT_METADATA"),
-        ("1", "rename", "8.orbax-checkpoint-tmp", "8")]),
-    "a file in it behind that": ("had its name", [
-        *written("8.orbax-checkpoint-tmp/_CHECKPOINT_METADATA"),
-        ("1", "rename", "8.orbax-checkpoint-tmp", "8"), *written("8/d/array")]),
-    "a mark that is only read": ("", [
-        *written("step-1/.metadata.tmp", "step-1/__0_0.distcp"),
-        ("1", "rename", "step-1/.metadata.tmp", "step-1/.metadata"),
-        ("1", "close", "step-1/__0_0.distcp", "")]),
-}  # fmt: skip
+    "a folder that was renamed": (
+        "",
+        [*written("8.orbax-checkpoint-tmp/_CHECKPOINT_METADATA"), ("1", "rename", "8.orbax-checkpoint-tmp", "8")],
+    ),
+    "a file in it behind that": (
+        "had its name",
+        [*written("8.orbax-checkpoint-tmp/_CHECKPOINT_METADATA"), ("1", "rename", "8.orbax-checkpoint-tmp", "8"), *written("8/d/array")],
+    ),
+    "a mark that is only read": (
+        "",
+        [
+            *written("step-1/.metadata.tmp", "step-1/__0_0.distcp"),
+            ("1", "rename", "step-1/.metadata.tmp", "step-1/.metadata"),
+            ("1", "close", "step-1/__0_0.distcp", ""),
+        ],
+    ),
+}
 
 
 def forged(results, judge):

@@ -95,8 +95,7 @@ class Trial:
             if note["what"] == "saves":
                 found.append(Save(attempt, note))
             elif note["what"] == "saved":
-                found[-1].end, found[-1].unit, found[-1].also = (
-                    note["end"], note["unit"], note["also"])  # fmt: skip
+                found[-1].end, found[-1].unit, found[-1].also = (note["end"], note["unit"], note["also"])
         return found
 
     def play(self):
@@ -105,9 +104,13 @@ class Trial:
         for path in PROGRAMS.glob("*.py"):
             (work / path.name).write_text(path.read_text())
         variables = {"EVIDENCE": self.evidence, "SAVE_SECONDS": EACH, **environment()}
-        spec = {"name": self.name, "workdir": ".", "command": self.words,
-                "envs": {key: str(value) for key, value in variables.items()},
-                "checkpoints": {"keep": 0}}  # fmt: skip
+        spec = {
+            "name": self.name,
+            "workdir": ".",
+            "command": self.words,
+            "envs": {key: str(value) for key, value in variables.items()},
+            "checkpoints": {"keep": 0},
+        }
         (work / "job.yaml").write_text(json.dumps(spec))
         self.job = self.world.submit("job.yaml", cwd=work, timeout=120)
         for number in range(1, KILLS + 1):
@@ -122,10 +125,12 @@ class Trial:
 
     def await_saves(self, attempt, count):
         """Whoever waits looks after the job, too."""
+
         def enough():
             self.world.stoker("show", self.job)
             ended = [one for one in self.saves(attempt) if one.end]
             return len(ended) >= count
+
         try:
             self.world.wait_for(f"{count} saves in attempt {attempt}", enough, 150, every=0.5)
         except AssertionError as error:
@@ -150,22 +155,19 @@ class Trial:
             if not path.stat().st_size:
                 continue  # only takes the number
             manifest = json.loads(path.read_text())
-            files = {one["path"]: one["sha256"] for part in manifest["parts"]
-                     for one in part["files"] if one.get("kind", "file") == "file"}  # fmt: skip
+            files = {one["path"]: one["sha256"] for part in manifest["parts"] for one in part["files"] if one.get("kind", "file") == "file"}
             found.append(((attempt, seq), manifest["reason"], files))
         return sorted(found)
 
     def judge(self):
         self.kept_in = self.manifests()
         self.all = {n: self.saves(n) for n in range(1, KILLS + 2)}
-        self.kept = {n: [one for one in saves if self.is_kept(one)]
-                     for n, saves in self.all.items()}  # fmt: skip
+        self.kept = {n: [one for one in saves if self.is_kept(one)] for n, saves in self.all.items()}
         for attempt in self.all:
             kept, rested = self.kept[attempt], self.rested(attempt)
             lost = [one.step for one in rested if one not in kept]
             if len(lost) > 1:
-                self.wrong.append(f"attempt {attempt}: of {len(rested)} saves at rest, these are "
-                                  f"lost: {lost} ({self.how(attempt)})")  # fmt: skip
+                self.wrong.append(f"attempt {attempt}: of {len(rested)} saves at rest, these are lost: {lost} ({self.how(attempt)})")
             self.judge_restore(attempt)
         self.judge_mixed()
 
@@ -173,8 +175,7 @@ class Trial:
         return self.ends[attempt][1] if attempt in self.ends else "ended well"
 
     def is_kept(self, save):
-        return any(attempt >= save.attempt and save.is_in(files)
-                   for (attempt, _), _, files in self.kept_in)  # fmt: skip
+        return any(attempt >= save.attempt and save.is_in(files) for (attempt, _), _, files in self.kept_in)
 
     def rested(self, attempt):
         """Saves that nothing followed for RESTS."""
@@ -191,8 +192,7 @@ class Trial:
         before = [one for n in range(1, attempt) for one in self.all[n]]
         same = [one for one in before if one.step == step]
         if step and not any(one.hash == digest for one in same):
-            self.wrong.append(f"attempt {attempt} begins at {step} with a state that was never "
-                              "saved")  # fmt: skip
+            self.wrong.append(f"attempt {attempt} begins at {step} with a state that was never saved")
         # The newest that is whole in the store of the time before it.
         known = [files for (n, _), _, files in self.kept_in if n < attempt]
         newest = [one for one in before if any(one.is_in(files) for files in known)]
@@ -209,8 +209,7 @@ class Trial:
                 steps = {one.step for one in all_saves if tuple(sorted(one.unit)) == unit}
                 alike = [one for one in all_saves if one.unit == there]
                 if there and not alike and not steps & cut:
-                    self.wrong.append(f"checkpoint {attempt}-{seq} ({reason}) has {sorted(there)} "
-                                      "as no save left it")  # fmt: skip
+                    self.wrong.append(f"checkpoint {attempt}-{seq} ({reason}) has {sorted(there)} as no save left it")
 
     def rows(self):
         out = []
@@ -218,9 +217,18 @@ class Trial:
             made = [one for one in saves if one.end]
             kept = self.kept[attempt]
             began = [note["step"] for note in self.notes(attempt) if note["what"] == "began"]
-            out.append([self.name, attempt, began[-1] if began else "-", len(made),
-                        len(self.rested(attempt)), len(kept),
-                        len([one for one in made if one not in kept]), self.how(attempt)])
+            out.append(
+                [
+                    self.name,
+                    attempt,
+                    began[-1] if began else "-",
+                    len(made),
+                    len(self.rested(attempt)),
+                    len(kept),
+                    len([one for one in made if one not in kept]),
+                    self.how(attempt),
+                ]
+            )
         return out
 
     def reasons(self):
@@ -247,21 +255,21 @@ def play(results, world, name, words, seed):
         trial.wrong.append(f"{type(error).__name__}: {error}")
     if hasattr(trial, "job"):
         trial.judge()
-    results.check(f"{name}: saves at rest are kept, and what is restored was saved",
-                  not trial.wrong, "\n".join(trial.wrong))  # fmt: skip
+    results.check(f"{name}: saves at rest are kept, and what is restored was saved", not trial.wrong, "\n".join(trial.wrong))
     return trial
 
 
 def kills(results, world, pool, chosen, seed):
-    begun = [pool.submit(play, results, world, name, words, seed)
-             for name, words in chosen.items()]  # fmt: skip
+    begun = [pool.submit(play, results, world, name, words, seed) for name, words in chosen.items()]
     judged = [one for one in [each.result() for each in begun] if hasattr(one, "kept")]
     table([row for one in judged for row in one.rows()])
     for one in judged:
         made = sum(1 for saves in one.all.values() for save in saves if save.end)
         kept = sum(map(len, one.kept.values()))
-        print(f"{one.name}: {made} saves made, {kept} kept, {made - kept} lost; "
-              f"{len(one.kept_in)} checkpoints, by: {one.reasons()}", flush=True)  # fmt: skip
+        print(
+            f"{one.name}: {made} saves made, {kept} kept, {made - kept} lost; {len(one.kept_in)} checkpoints, by: {one.reasons()}",
+            flush=True,
+        )
 
 
 def main():
@@ -281,8 +289,9 @@ def main():
         if asked.part != "layouts":
             kills(results, world, pool, chosen, asked.seed)
         if asked.part != "kills":
-            for done in [pool.submit(layouts_hold.check, results, world, asked.judge, name, words,
-                                     environment()) for name, words in chosen.items()]:  # fmt: skip
+            for done in [
+                pool.submit(layouts_hold.check, results, world, asked.judge, name, words, environment()) for name, words in chosen.items()
+            ]:
                 done.result()
     results.finish()
 

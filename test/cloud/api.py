@@ -41,9 +41,9 @@ class Orders:
         asked = dict(urllib.parse.parse_qsl(split.query, keep_blank_values=True))
         handler.body()
         try:
-            handler.out(200, self.obey(split.path[1:], asked) or 'ok')
+            handler.out(200, self.obey(split.path[1:], asked) or "ok")
         except Exception as error:  # noqa: BLE001  # the test is told
-            handler.out(500, f'{type(error).__name__}: {error}')
+            handler.out(500, f"{type(error).__name__}: {error}")
 
     def obey(self, order, asked):
         return getattr(self, order)(**asked)
@@ -57,7 +57,7 @@ class Ec2Orders(Orders):
 
     def __init__(self, lab):
         super().__init__(lab)
-        self.ec2, self.client = lab.ec2, lab.client('ec2')
+        self.ec2, self.client = lab.ec2, lab.client("ec2")
 
     def reset(self):
         self.since = len(self.log)
@@ -68,13 +68,13 @@ class Ec2Orders(Orders):
 
     def refuse(self, code):
         self.ec2.faults.clear()
-        if code != 'none':
-            self.ec2.faults.add('RunInstances', 'error', count=1000, code=code, words='so it is')
+        if code != "none":
+            self.ec2.faults.add("RunInstances", "error", count=1000, code=code, words="so it is")
 
     def doom(self, code):
         self.ec2.faults.clear()
-        if code != 'none':
-            self.ec2.faults.add_birth(code, 'so it is', count=1000)
+        if code != "none":
+            self.ec2.faults.add_birth(code, "so it is", count=1000)
 
     def fault(self, action, way):
         self.ec2.faults.add(action, way)
@@ -90,87 +90,90 @@ class Ec2Orders(Orders):
 
     def drill(self, id, ms):
         """What the agent of a machine that boots does itself."""
-        end = threading.Timer(
-            int(ms) / 1000, lambda: self.client.terminate_instances(InstanceIds=[id])
-        )
+        end = threading.Timer(int(ms) / 1000, lambda: self.client.terminate_instances(InstanceIds=[id]))
         end.daemon = True
         end.start()
 
     def copy(self, id):
         """Another machine like it, as the console makes them: with its tags. Its id."""
         plan = self.ec2.world.find(id).asked
-        tags = [{'Key': k, 'Value': v} for k, v in self.ec2.world.find(id).tags.items()]
+        tags = [{"Key": k, "Value": v} for k, v in self.ec2.world.find(id).tags.items()]
         made = self.client.run_instances(
-            MinCount=1, MaxCount=1, ImageId=plan['ImageId'], InstanceType=plan['InstanceType'],
-            TagSpecifications=[{'ResourceType': 'instance', 'Tags': tags}],
-        )  # fmt: skip
-        return made['Instances'][0]['InstanceId']
+            MinCount=1,
+            MaxCount=1,
+            ImageId=plan["ImageId"],
+            InstanceType=plan["InstanceType"],
+            TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
+        )
+        return made["Instances"][0]["InstanceId"]
 
     def loosen(self, id):
         """Its first volume will outlive it: the volume's id."""
         machine = self.ec2.world.find(id)
         volume = machine.region.volumes[machine.volumes[0]]
-        volume['ends_with_it'] = False
-        return volume['id']
+        volume["ends_with_it"] = False
+        return volume["id"]
 
     def group(self, id):
-        found = self.client.describe_security_groups(GroupIds=[id])['SecurityGroups'][0]
-        opens = [
-            pair['GroupId'] for rule in found['IpPermissions'] for pair in rule['UserIdGroupPairs']
-        ]
-        ranges = [each for rule in found['IpPermissions'] for each in rule['IpRanges']]
-        return f'{found["GroupName"]} opens to {" ".join(opens)}' + str(ranges or '')
+        found = self.client.describe_security_groups(GroupIds=[id])["SecurityGroups"][0]
+        opens = [pair["GroupId"] for rule in found["IpPermissions"] for pair in rule["UserIdGroupPairs"]]
+        ranges = [each for rule in found["IpPermissions"] for each in rule["IpRanges"]]
+        return f"{found['GroupName']} opens to {' '.join(opens)}" + str(ranges or "")
 
     def asked(self):
-        return str(len([each for each in self.log[self.since :] if 'oto' not in each['agent']]))
+        return str(len([each for each in self.log[self.since :] if "oto" not in each["agent"]]))
 
-    def reserve(self, type, count, zone='us-east-1a', **more):
+    def reserve(self, type, count, zone="us-east-1a", **more):
         """A capacity reservation, as a person has it: its id. `more`: what differs in it."""
         name = groups.reserve(self.ec2, REGION, type, zone, int(count))
-        if 'StartDate' in more:
-            more['StartDate'] = datetime.datetime.fromisoformat(more['StartDate'])
+        if "StartDate" in more:
+            more["StartDate"] = datetime.datetime.fromisoformat(more["StartDate"])
         self.ec2.world.region(REGION).reservations[name].update(more)
         return name
 
     def vpc(self, zone):
         """A subnet and a security group of a VPC that is not the default one, ids."""
-        vpc = self.client.create_vpc(CidrBlock='10.20.0.0/16')['Vpc']['VpcId']
-        subnet = self.client.create_subnet(
-            VpcId=vpc, CidrBlock='10.20.1.0/24', AvailabilityZone=zone
-        )['Subnet']['SubnetId']
-        group = self.client.create_security_group(
-            GroupName='team nodes', Description='x', VpcId=vpc
-        )['GroupId']
-        return f'{subnet} {group} {vpc}'
+        vpc = self.client.create_vpc(CidrBlock="10.20.0.0/16")["Vpc"]["VpcId"]
+        subnet = self.client.create_subnet(VpcId=vpc, CidrBlock="10.20.1.0/24", AvailabilityZone=zone)["Subnet"]["SubnetId"]
+        group = self.client.create_security_group(GroupName="team nodes", Description="x", VpcId=vpc)["GroupId"]
+        return f"{subnet} {group} {vpc}"
 
     def open(self, id):
         """The security group lets its own members in."""
-        self.client.authorize_security_group_ingress(GroupId=id, IpPermissions=[
-            {'IpProtocol': '-1', 'UserIdGroupPairs': [{'GroupId': id}]}])  # fmt: skip
+        self.client.authorize_security_group_ingress(
+            GroupId=id, IpPermissions=[{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": id}]}]
+        )
 
     def given(self, id):
         """What a machine was made with: placement group, reservation, market, subnet, security
         groups, interfaces."""
         plan = self.ec2.world.find(id).asked
-        cards = ' '.join(each['InterfaceType'] for each in plan.get('NetworkInterfaces', []))
-        return '|'.join([
-            (plan['Group'] or {}).get('GroupName', ''), plan['Reserved'] or '', plan['Market'],
-            plan['Subnet']['SubnetId'], ' '.join(g['GroupId'] for g in plan['Groups']), cards])
+        cards = " ".join(each["InterfaceType"] for each in plan.get("NetworkInterfaces", []))
+        return "|".join(
+            [
+                (plan["Group"] or {}).get("GroupName", ""),
+                plan["Reserved"] or "",
+                plan["Market"],
+                plan["Subnet"]["SubnetId"],
+                " ".join(g["GroupId"] for g in plan["Groups"]),
+                cards,
+            ]
+        )
 
     def placements(self):
-        return ' '.join(self.ec2.world.region(REGION).groups) or 'none'
+        return " ".join(self.ec2.world.region(REGION).groups) or "none"
 
     def made(self):
-        changes = ('RunInstances', 'CreateSecurityGroup', 'CreateTags')
-        made = [each['action'] for each in self.log[self.since :] if each['action'] in changes]
-        return ' '.join(made) or 'nothing'
+        changes = ("RunInstances", "CreateSecurityGroup", "CreateTags")
+        made = [each["action"] for each in self.log[self.since :] if each["action"] in changes]
+        return " ".join(made) or "nothing"
 
     def strange(self):
-        told = ((each['action'], each.get('error')) for each in self.ours())
-        return [each for each in told if each[1] in ('UnknownParameter', 'InvalidAction', 'SignatureDoesNotMatch')]
+        told = ((each["action"], each.get("error")) for each in self.ours())
+        return [each for each in told if each[1] in ("UnknownParameter", "InvalidAction", "SignatureDoesNotMatch")]
 
     def ours(self):
-        return [each for each in self.log if 'oto' not in each['agent']]
+        return [each for each in self.log if "oto" not in each["agent"]]
 
 
 class GceOrders(Orders):
@@ -198,42 +201,42 @@ class GceOrders(Orders):
             raise KeyError(name)
         setattr(self.api.settings, name, json.loads(value))
 
-    def refuse(self, method, status, code, words='so it is', count='1000'):
+    def refuse(self, method, status, code, words="so it is", count="1000"):
         """An error of HTTP. code: its reason, as quotaExceeded; status=0: no more."""
         self.api.faults.clear()
         if int(status):
-            self.api.faults.add(method, 'error', int(count), status=status, code=code, words=words)
+            self.api.faults.add(method, "error", int(count), status=status, code=code, words=words)
 
-    def fault(self, method, way, count='1', seconds='0'):
+    def fault(self, method, way, count="1", seconds="0"):
         """way: lost_answer, lost_request, slow."""
         self.api.faults.add(method, way, int(count), seconds=float(seconds))
 
-    def doom(self, code, words='so it is', count='1', status='503'):
+    def doom(self, code, words="so it is", count="1", status="503"):
         """Operations of launches and starts that end with this error; count=0: no more."""
         self.api.births.clear()
         if int(count):
             self.api.births.add(code, words, int(count), int(status))
 
-    def capacity(self, slots, zone='*', type='*', market='*'):
+    def capacity(self, slots, zone="*", type="*", market="*"):
         """slots= (empty): there is room again."""
         self.api.capacity.set(int(slots) if slots else None, zone, type, market)
 
     def quota(self, metric, limit):
         self.api.capacity.quotas[metric] = float(limit)
 
-    def silent(self, zones=''):
+    def silent(self, zones=""):
         """These do not answer; none: all do."""
-        self.api.silent_zones = {each for each in zones.split(',') if each}
+        self.api.silent_zones = {each for each in zones.split(",") if each}
 
-    def deny(self, permissions=''):
+    def deny(self, permissions=""):
         """Nobody has them; none: all have all."""
-        self.api.denied = {each for each in permissions.split(',') if each}
+        self.api.denied = {each for each in permissions.split(",") if each}
 
     def revoke(self):
         """All tokens are bad from now on."""
         self.lab.identity.revoke_all()
 
-    def preempt(self, name, lead=''):
+    def preempt(self, name, lead=""):
         """lead: seconds of notice before the power button; 0: without any; none: its own."""
         lifecycle.preempt(self.api, self.api.world.named(name), float(lead) if lead else None)
 
@@ -271,23 +274,22 @@ class GceOrders(Orders):
 
     def made(self):
         """The changes that were asked for since the reset, by name."""
-        made = [e['method'] for e in self.log[self.since :] if e.get('method') in CHANGES]
-        return ' '.join(made) or 'nothing'
+        made = [e["method"] for e in self.log[self.since :] if e.get("method") in CHANGES]
+        return " ".join(made) or "nothing"
 
     def asked(self):
         """All requests since the reset, as JSON."""
-        kept = ('method', 'verb', 'path', 'params', 'query', 'body', 'status', 'error', 'email',
-                'permissions', 'strange', 'time')  # fmt: skip
+        kept = ("method", "verb", "path", "params", "query", "body", "status", "error", "email", "permissions", "strange", "time")
         told = [{k: e[k] for k in kept if k in e} for e in self.log[self.since :]]
         return json.dumps(told)
 
     def instances(self):
         """Names and states of all there are."""
         alive = [each for each in self.api.world.instances if not each.gone]
-        return '\n'.join(f'{each.name} {each.zone} {each.state()}' for each in alive) or 'none'
+        return "\n".join(f"{each.name} {each.zone} {each.state()}" for each in alive) or "none"
 
     def disks(self):
-        return '\n'.join(f'{each.name} {each.zone}' for each in self.api.world.disks) or 'none'
+        return "\n".join(f"{each.name} {each.zone}" for each in self.api.world.disks) or "none"
 
     def strange(self):
         return self.lab.front.strange()
@@ -297,24 +299,23 @@ class GceOrders(Orders):
 
 
 def main(cloud, *words):
-    made, orders = {'ec2': (Unbooted, Ec2Orders), 'gcp': (UnbootedGce, GceOrders)}[cloud]
+    made, orders = {"ec2": (Unbooted, Ec2Orders), "gcp": (UnbootedGce, GceOrders)}[cloud]
     with made() as lab:
-        if cloud == 'ec2':
-            lab.profile('stoker')
+        if cloud == "ec2":
+            lab.profile("stoker")
         orders = orders(lab)
         control = Server(orders)
-        env = {'PATH': os.environ['PATH'], 'HOME': '/nonexistent', **lab.env(),
-               'STOKER_TEST_CONTROL': control.url}  # fmt: skip
+        env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **lab.env(), "STOKER_TEST_CONTROL": control.url}
         ran = subprocess.run(words, env=env, stdout=subprocess.PIPE, text=True)
         control.end()
-        print(ran.stdout, end='')
+        print(ran.stdout, end="")
         strange, bugs, asked = orders.strange(), lab.bugs, len(orders.ours())
     for each in strange:
-        print(f'FAIL neither model nor document knows, or nobody signed so: {each}')
-    passed = re.search(r'\[  PASSED  \] (\d+) tests?', ran.stdout)
-    print(f'api: {passed[1] if passed else 0} cases hold; {asked} requests are valid')
+        print(f"FAIL neither model nor document knows, or nobody signed so: {each}")
+    passed = re.search(r"\[  PASSED  \] (\d+) tests?", ran.stdout)
+    print(f"api: {passed[1] if passed else 0} cases hold; {asked} requests are valid")
     return ran.returncode or len(bugs) or len(strange) or not passed or asked < 100
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))

@@ -37,9 +37,9 @@ from test.gcp import gce_world as gcp
 from test.lab.ec2api import lifecycle as ec2_lifecycle
 from test.lab.gceapi import lifecycle as gce_lifecycle
 
-PROGRAM = PROGRAMS / 'chaos_trainer.py'
+PROGRAM = PROGRAMS / "chaos_trainer.py"
 LIMIT = 400
-FULL = 'ZONE_RESOURCE_POOL_EXHAUSTED'
+FULL = "ZONE_RESOURCE_POOL_EXHAUSTED"
 
 
 class Act:
@@ -58,7 +58,7 @@ class Act:
         """What the first request for machines meets."""
 
     def do(self, what):
-        getattr(self, 'do_' + what.replace(' ', '_'))()
+        getattr(self, "do_" + what.replace(" ", "_"))()
 
     def running(self):
         """One of its machines, or None."""
@@ -80,7 +80,7 @@ class Act:
 
     def do_lost_answers(self):
         for call in self.CALLS:
-            self.api.faults.add(call, self.rng.choice(['lost_answer', 'lost_request']), 1)
+            self.api.faults.add(call, self.rng.choice(["lost_answer", "lost_request"]), 1)
         self.do_notice()
 
     def do_bucket_away(self):
@@ -95,21 +95,20 @@ class Act:
 class Ec2Act(Act):
     cloud = ec2
     # Each job meets the first of its two acts for certain; in the order of the issue.
-    ACTS = ('notice', 'taken', 'withdrawn', 'stop and start', 'agent', 'errors', 'lost answers',
-            'zone full', 'bucket away')  # fmt: skip
-    CALLS = ('RunInstances', 'DescribeInstances', 'TerminateInstances', 'CreateTags')
+    ACTS = ("notice", "taken", "withdrawn", "stop and start", "agent", "errors", "lost answers", "zone full", "bucket away")
+    CALLS = ("RunInstances", "DescribeInstances", "TerminateInstances", "CreateTags")
 
     @staticmethod
     def store(lab):
         """The bucket as ledger_view reads it."""
-        return BucketPath(lab.s3, 'team')
+        return BucketPath(lab.s3, "team")
 
     @staticmethod
     def wants_spot(acts):
-        return 'stop and start' not in acts
+        return "stop and start" not in acts
 
     def is_up(self, machine):
-        return machine.state() == 'running'
+        return machine.state() == "running"
 
     def do_taken(self):
         """Without a word to it."""
@@ -118,15 +117,15 @@ class Ec2Act(Act):
             return
         with self.api.world.lock:
             machine.state_reason = ec2_lifecycle.SPOT
-            machine.reason = f'Server.SpotInstanceTermination {ec2_lifecycle.stamp()}'
-            machine.move((0, 'shutting-down'))
+            machine.reason = f"Server.SpotInstanceTermination {ec2_lifecycle.stamp()}"
+            machine.move((0, "shutting-down"))
         self.lab.rooms.kill(machine)
 
     def do_withdrawn(self):
         machine = self.running()
         if machine is None:
             return
-        machine.notice = {'action': 'terminate', 'time': time.time() + self.lead}
+        machine.notice = {"action": "terminate", "time": time.time() + self.lead}
         time.sleep(self.lead / 2)
         machine.notice = None
 
@@ -135,8 +134,7 @@ class Ec2Act(Act):
         if machine is None or machine.spot:
             return
         self.lab.client.stop_instances(InstanceIds=[machine.id])
-        self.world.wait_for('it is off', lambda: machine.state() not in ('running', 'stopping'),
-                            180, 0.2)  # fmt: skip
+        self.world.wait_for("it is off", lambda: machine.state() not in ("running", "stopping"), 180, 0.2)
         try:
             self.lab.client.start_instances(InstanceIds=[machine.id])
         except self.lab.client.exceptions.ClientError:
@@ -144,15 +142,14 @@ class Ec2Act(Act):
 
     def do_errors(self):
         for call in self.CALLS:
-            self.api.faults.add(call, 'error', self.rng.randint(1, 3), code='InternalError',
-                                    status=500)  # fmt: skip
-            self.api.faults.add(call, 'error', self.rng.randint(1, 2))  # too many requests
+            self.api.faults.add(call, "error", self.rng.randint(1, 3), code="InternalError", status=500)
+            self.api.faults.add(call, "error", self.rng.randint(1, 2))  # too many requests
         self.do_notice()
 
     def do_zone_full(self):
         if machine := self.running():
-            self.api.capacity.set(0, zone=machine.asked['Zone'])
-            self.zones.append(machine.asked['Zone'])
+            self.api.capacity.set(0, zone=machine.asked["Zone"])
+            self.zones.append(machine.asked["Zone"])
             self.do_notice()
 
     def mend(self):
@@ -164,15 +161,15 @@ class Ec2Act(Act):
 class GcsPath:
     """The bucket as test/e2e/kit/ledger_view.py reads it."""
 
-    def __init__(self, gcs, key=''):
+    def __init__(self, gcs, key=""):
         self.gcs, self.key = gcs, key
 
     def __truediv__(self, name):
-        return GcsPath(self.gcs, f'{self.key}/{name}'.lstrip('/'))
+        return GcsPath(self.gcs, f"{self.key}/{name}".lstrip("/"))
 
     @property
     def name(self):
-        return self.key.rpartition('/')[2]
+        return self.key.rpartition("/")[2]
 
     def read_bytes(self):
         from google.api_core.exceptions import NotFound
@@ -186,37 +183,56 @@ class GcsPath:
         return False
 
     def names(self):
-        before = self.key + '/'
+        before = self.key + "/"
         keys = [each[len(before) :] for each in self.gcs.keys(before)]
-        return sorted({each.split('/')[0] for each in keys if each})
+        return sorted({each.split("/")[0] for each in keys if each})
 
 
 class GceAct(Act):
     cloud = gcp
-    ACTS = ('notice', 'classic notice', 'taken', 'no room', 'rolled back', 'sender killed',
-            'lost answers', 'errors', 'silent zone', 'sick metadata', 'stopped', 'agent',
-            'bucket away')  # fmt: skip
-    CALLS = ('instances.insert', 'instances.bulkInsert', 'instances.aggregatedList', 'instances.get',
-             'instances.delete', 'zoneOperations.get', 'zoneOperations.list')  # fmt: skip
+    ACTS = (
+        "notice",
+        "classic notice",
+        "taken",
+        "no room",
+        "rolled back",
+        "sender killed",
+        "lost answers",
+        "errors",
+        "silent zone",
+        "sick metadata",
+        "stopped",
+        "agent",
+        "bucket away",
+    )
+    CALLS = (
+        "instances.insert",
+        "instances.bulkInsert",
+        "instances.aggregatedList",
+        "instances.get",
+        "instances.delete",
+        "zoneOperations.get",
+        "zoneOperations.list",
+    )
 
     @staticmethod
     def store(lab):
-        return GcsPath(lab.gcs, 'team')
+        return GcsPath(lab.gcs, "team")
 
     @staticmethod
     def wants_spot(acts):
-        return 'stopped' not in acts
+        return "stopped" not in acts
 
     @staticmethod
     def before(lab, acts):
         lab.api.settings.operation_delay = 2.0
-        if acts[0] == 'no room':
+        if acts[0] == "no room":
             lab.api.births.add(FULL)
-        if acts[0] == 'rolled back':
-            lab.api.capacity.set(1, zone='us-central1-a', type='*', market='*')
+        if acts[0] == "rolled back":
+            lab.api.capacity.set(1, zone="us-central1-a", type="*", market="*")
 
     def is_up(self, machine):
-        return machine.state() == 'RUNNING'
+        return machine.state() == "RUNNING"
 
     def do_classic_notice(self):
         """The metadata turns with the power button, which has its thirty seconds."""
@@ -253,17 +269,15 @@ class GceAct(Act):
         self.do_notice()
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            if any('nsert' in each.get('method', '') for each in self.lab.log[since:]):
+            if any("nsert" in each.get("method", "") for each in self.lab.log[since:]):
                 break
             time.sleep(0.02)
         self.do_agent()
 
     def do_errors(self):
         for call in self.CALLS:
-            self.api.faults.add(call, 'error', self.rng.randint(1, 3), status=503,
-                                    code='backendError')  # fmt: skip
-            self.api.faults.add(call, 'error', self.rng.randint(1, 2), status=403,
-                                    code='rateLimitExceeded')  # fmt: skip
+            self.api.faults.add(call, "error", self.rng.randint(1, 3), status=503, code="backendError")
+            self.api.faults.add(call, "error", self.rng.randint(1, 2), status=403, code="rateLimitExceeded")
         self.do_notice()
 
     def do_silent_zone(self):
@@ -294,34 +308,49 @@ class GceAct(Act):
 
 def prepare(world):
     (world.work / PROGRAM.name).write_text(PROGRAM.read_text())
-    world.lab.rooms.more = ['-s', str(world.evidence)]
+    world.lab.rooms.more = ["-s", str(world.evidence)]
 
 
 def submit(world, rng, number, acts, scale, spot):
     nodes = rng.choice([1, 1, 2])
     steps = rng.randint(30, 60) * (8 if scale == 1 else 1)  # a notice is over before they are
-    style = rng.choice(['overwrite', 'rename', 'folders'])
+    style = rng.choice(["overwrite", "rename", "folders"])
     job = world.submit(
-        '--infra', world.infra, *(['--spot'] if spot else []), '--name', f'chaos-{number}',
-        '--num-nodes', str(nodes), '--output', 'output', '--', '/usr/bin/python3', PROGRAM.name,
-        '--evidence', '/shared', '--steps', str(steps), '--step-ms', str(rng.randint(200, 500)),
-        '--style', style,
-    )  # fmt: skip
-    return types.SimpleNamespace(id=job, number=number, fate='ends', style=style, nodes=nodes,
-                                 steps=steps, done=acts, seconds=0)  # fmt: skip
+        "--infra",
+        world.infra,
+        *(["--spot"] if spot else []),
+        "--name",
+        f"chaos-{number}",
+        "--num-nodes",
+        str(nodes),
+        "--output",
+        "output",
+        "--",
+        "/usr/bin/python3",
+        PROGRAM.name,
+        "--evidence",
+        "/shared",
+        "--steps",
+        str(steps),
+        "--step-ms",
+        str(rng.randint(200, 500)),
+        "--style",
+        style,
+    )
+    return types.SimpleNamespace(id=job, number=number, fate="ends", style=style, nodes=nodes, steps=steps, done=acts, seconds=0)
 
 
 def beats(world, job):
-    return sum(each.stat().st_size for each in world.evidence.glob(f'beat-{job}-*'))
+    return sum(each.stat().st_size for each in world.evidence.glob(f"beat-{job}-*"))
 
 
 def ended(world, job):
     record = chaos_checks.ledger_view.record(world.store, job.id)
-    return record and record['state'] in chaos_checks.ledger_view.FINAL
+    return record and record["state"] in chaos_checks.ledger_view.FINAL
 
 
 def play(acts_of, world, results, number, seed, scale):
-    rng = random.Random(f'{seed}-{number}')
+    rng = random.Random(f"{seed}-{number}")
     acts = [acts_of.ACTS[number % len(acts_of.ACTS)], rng.choice(acts_of.ACTS)]
     begun = time.monotonic()
     acts_of.before(world.lab, acts)
@@ -330,18 +359,15 @@ def play(acts_of, world, results, number, seed, scale):
     try:
         for what in acts:
             enough = beats(world, job.id) + rng.randint(3, 12)
-            world.wait_for(
-                f'{job.id} trains', lambda: beats(world, job.id) >= enough or ended(world, job),
-                240, 0.3,
-            )  # fmt: skip
+            world.wait_for(f"{job.id} trains", lambda: beats(world, job.id) >= enough or ended(world, job), 240, 0.3)
             act.do(what)
         time.sleep(rng.uniform(0, 5))
     except AssertionError:
-        print(world.stoker('show', job.id).stdout, flush=True)
+        print(world.stoker("show", job.id).stdout, flush=True)
         raise
     finally:
         act.mend()
-    world.wait_for(f'{job.id} to end', lambda: ended(world, job), LIMIT, 0.5)
+    world.wait_for(f"{job.id} to end", lambda: ended(world, job), LIMIT, 0.5)
     world.over(job.id, LIMIT)
     job.seconds = time.monotonic() - begun
     chaos_checks.check_job(world, job, results)
@@ -350,32 +376,30 @@ def play(acts_of, world, results, number, seed, scale):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('cloud', choices=CLOUDS)
-    parser.add_argument('--jobs', type=int, default=8)
-    parser.add_argument('--full', type=int, default=0)
-    parser.add_argument('--seed', type=int, default=7)
-    parser.add_argument('--first', type=int, default=0, help='number of the first job')
+    parser.add_argument("cloud", choices=CLOUDS)
+    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--full", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--first", type=int, default=0, help="number of the first job")
     args = parser.parse_args()
     acts_of, results = CLOUDS[args.cloud], Results()
-    with acts_of.cloud.Lab() as lab, acts_of.cloud.World(lab, f'{args.cloud}-chaos') as world:
+    with acts_of.cloud.Lab() as lab, acts_of.cloud.World(lab, f"{args.cloud}-chaos") as world:
         world.store = acts_of.store(lab)
         prepare(world)
-        looks = world.start('controller', '--interval', '5s', stdout=-3, stderr=-3)
+        looks = world.start("controller", "--interval", "5s", stdout=-3, stderr=-3)
         jobs = []
         for number, scale in enumerate([0.1] * args.jobs + [1] * args.full, args.first):
-            results.run(f'chaos-{number}', lambda n=number, s=scale: jobs.append(
-                play(acts_of, world, results, n, args.seed, s)))  # fmt: skip
-        wrong = world.evidence / 'VIOLATIONS'
-        results.check('no program ran twice, no checkpoint was torn', not wrong.exists(),
-                      wrong.read_text() if wrong.exists() else '')  # fmt: skip
+            results.run(f"chaos-{number}", lambda n=number, s=scale: jobs.append(play(acts_of, world, results, n, args.seed, s)))
+        wrong = world.evidence / "VIOLATIONS"
+        results.check("no program ran twice, no checkpoint was torn", not wrong.exists(), wrong.read_text() if wrong.exists() else "")
         looks.terminate()
         looks.wait()
-        print(f'{len(jobs)} jobs, {len(list(world.all_machines()))} machines', flush=True)
+        print(f"{len(jobs)} jobs, {len(list(world.all_machines()))} machines", flush=True)
         acts_of.cloud.judge(lab, results.check)
     results.finish()
 
 
-CLOUDS = {'ec2': Ec2Act, 'gcp': GceAct}
+CLOUDS = {"ec2": Ec2Act, "gcp": GceAct}
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ from test import cloud_env
 cloud_env.enter()
 from test import moto_s3, versity_s3
 
-SERVERS = {'moto': moto_s3.MotoS3, 'versity': versity_s3.VersityS3}
+SERVERS = {"moto": moto_s3.MotoS3, "versity": versity_s3.VersityS3}
 
 
 def main(name, argv):
@@ -26,21 +26,21 @@ def main(name, argv):
             env={
                 **os.environ,
                 **moto_s3.KEYS,
-                'STOKER_TEST_S3': server.endpoint,
-                'STOKER_TEST_BUCKET': moto_s3.BUCKET,
-                'STOKER_TEST_SERVER': name,
+                "STOKER_TEST_S3": server.endpoint,
+                "STOKER_TEST_BUCKET": moto_s3.BUCKET,
+                "STOKER_TEST_SERVER": name,
             },
             stdout=subprocess.PIPE,
             text=True,
         )
         left = server.uploads()
-    print(ran.stdout, end='')
+    print(ran.stdout, end="")
     if left:
-        print(f's3_contract: {len(left)} multipart uploads were left behind', file=sys.stderr)
-    passed = re.search(r'\[  PASSED  \] (\d+) tests?', ran.stdout)
-    print(f's3_contract: {passed[1] if passed else 0} cases hold on {name}')
+        print(f"s3_contract: {len(left)} multipart uploads were left behind", file=sys.stderr)
+    passed = re.search(r"\[  PASSED  \] (\d+) tests?", ran.stdout)
+    print(f"s3_contract: {passed[1] if passed else 0} cases hold on {name}")
     return ran.returncode or bool(left) or not passed
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -19,19 +19,12 @@ from test import sshd
 def main():
     with tempfile.TemporaryDirectory(prefix="stoker-ssh-") as root:
         client = sshd.Client(os.path.join(root, "client"))
-        boxes = [
-            sshd.Sshd(root, name, {"STOKER_CAPACITY": "cpus=256 memory=0"})
-            for name in ("box1", "box2")
-        ]
+        boxes = [sshd.Sshd(root, name, {"STOKER_CAPACITY": "cpus=256 memory=0"}) for name in ("box1", "box2")]
         try:
             for box in boxes:
                 client.know(box)
                 box.start(client.authorized)
-            env = {
-                **os.environ,
-                "PATH": f"{client.bin}:{os.environ['PATH']}",
-                "STOKER_TEST_BOXES": ",".join(box.name for box in boxes),
-            }
+            env = {**os.environ, "PATH": f"{client.bin}:{os.environ['PATH']}", "STOKER_TEST_BOXES": ",".join(box.name for box in boxes)}
             code = subprocess.run(sys.argv[1:], env=env, timeout=600).returncode
             left = [f"{box.name}/{name}" for box in boxes for name in box.instances()]
             if left:

@@ -45,12 +45,7 @@ JOB_FILES = [
     ("name with an escape sequence", 'run: x\nname: "a\\e[31mb"\n', 1, ["name"]),
     ("bad variable name", "run: x\nenvs: {1A: b}\n", 1, ["1A"]),
     ("variable that must be given", "run: x\nenvs: {DATA: null}\n", 1, ["DATA", "--env"]),
-    (
-        "secret in envs",
-        "run: x\nenvs: {AWS_SECRET_ACCESS_KEY: abcdefgh}\n",
-        1,
-        ["AWS_SECRET_ACCESS_KEY"],
-    ),
+    ("secret in envs", "run: x\nenvs: {AWS_SECRET_ACCESS_KEY: abcdefgh}\n", 1, ["AWS_SECRET_ACCESS_KEY"]),
     (
         "not built: a streamed input",
         "run: x\ninputs: {a: {source: s3://bucket/c, mode: stream}}\n",
@@ -62,29 +57,14 @@ JOB_FILES = [
     ("input without a bucket", "run: x\ninputs: {a: s3:///b}\n", 1, ["job.yaml:2:13", "bucket"]),
     ("input with a bad name", "run: x\ninputs: {a/b: /etc}\n", 1, ["job.yaml:2:10", "a/b"]),
     ("not built: container", "run: x\ncontainer: {image: a}\n", 1, ["container", "not built yet"]),
-    (
-        "not built: file_mounts",
-        "run: x\nfile_mounts: {/a: ./b}\n",
-        1,
-        ["file_mounts", "not built yet"],
-    ),
+    ("not built: file_mounts", "run: x\nfile_mounts: {/a: ./b}\n", 1, ["file_mounts", "not built yet"]),
     ("not built: oci", "run: x\nresources: {infra: oci/us-east1}\n", 1, ["oci", "not built yet"]),
-    (
-        "not there: accelerators",
-        "run: x\nresources: {accelerators: H100:8}\n",
-        1,
-        ["8 H100", "this machine has"],
-    ),
+    ("not there: accelerators", "run: x\nresources: {accelerators: H100:8}\n", 1, ["8 H100", "this machine has"]),
     ("output outside", "run: x\noutputs: [../secrets]\n", 1, ["outputs", "../secrets"]),
     ("exit code 300", "run: x\njob_recovery: {recover_on_exit_codes: [300]}\n", 1, ["300"]),
     ("bad signal", "run: x\ncheckpoints: {signal: SIGNOPE}\n", 1, ["SIGNOPE"]),
     ("bad ending", "run: x\nconfig: {stoker: {ending: wishful}}\n", 1, ["wishful"]),
-    (
-        "alias bomb",
-        "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\nrun: x\n",
-        1,
-        ["job.yaml:"],
-    ),
+    ("alias bomb", "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\nrun: x\n", 1, ["job.yaml:"]),
     ("binary file", "run: \x01\x02\n", 1, ["job.yaml:1"]),
     ("very large file", "run: x\n#" + "x" * 2_000_000, 1, ["at most 1 MiB"]),
 ]
@@ -123,11 +103,7 @@ def snapshot(world):
     for root in (world.store, world.state / "instances"):
         for path in root.rglob("*") if root.exists() else []:
             rel = str(path.relative_to(root))
-            if (
-                path.is_file()
-                and not rel.startswith(("blobs/", "index/"))
-                and rel != "ledger.json"
-            ):
+            if path.is_file() and not rel.startswith(("blobs/", "index/")) and rel != "ledger.json":
                 found.append(rel)
     return sorted(found)
 
@@ -152,15 +128,7 @@ def test_tables(results, world):
     for name, text, code, fragments in JOB_FILES:
         (world.work / "job.yaml").write_text(text)
         before = snapshot(world)
-        check_error(
-            results,
-            world,
-            f"job file: {name}",
-            world.stoker("run", "job.yaml"),
-            code,
-            fragments,
-            before,
-        )
+        check_error(results, world, f"job file: {name}", world.stoker("run", "job.yaml"), code, fragments, before)
     (world.work / "job.yaml").write_text("run: 'true'\n")
     for name, args, code, fragments in FLAGS:
         before = snapshot(world)
@@ -174,18 +142,14 @@ def test_json_error(results, world):
         good = done.returncode == 1 and error["code"] == "not_found" and not done.stderr
     except (ValueError, KeyError):
         good = False
-    results.check(
-        "an error with --json is JSON on standard output", good, done.stdout + done.stderr
-    )
+    results.check("an error with --json is JSON on standard output", good, done.stdout + done.stderr)
 
 
 def test_workdir(results, world):
     folder = world.root / "leaky"
     folder.mkdir()
     # Put together here, so that no scanner takes this file for a leak.
-    (folder / "settings.py").write_text(
-        "TOKEN = '" + "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8" + "'\n"
-    )
+    (folder / "settings.py").write_text("TOKEN = '" + "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8" + "'\n")
     before = snapshot(world)
     check_error(
         results,
@@ -233,52 +197,25 @@ def test_ledger(results, world):
     for name, data, fragments in [
         ("garbage", b"\x00garbage", [job]),
         ("not a record", b"[1,2,3]", [job]),
-        (
-            "a newer format",
-            re.sub(rb'"format": ?\d+', b'"format":99', good),
-            ["newer"],
-        ),
+        ("a newer format", re.sub(rb'"format": ?\d+', b'"format":99', good), ["newer"]),
         (
             "a wrong type",
-            good.replace(b'"num_nodes":1', b'"num_nodes":"many"').replace(
-                b'"num_nodes": 1', b'"num_nodes": "many"'
-            ),
+            good.replace(b'"num_nodes":1', b'"num_nodes":"many"').replace(b'"num_nodes": 1', b'"num_nodes": "many"'),
             ["num_nodes"],
         ),
         ("cut short", good[: len(good) // 2], [job]),
         ("another job's record", good.replace(job.encode(), b"aaaaaaaa"), [job]),
     ]:
         record.write_bytes(data)
-        check_error(
-            results,
-            world,
-            f"record: {name}",
-            world.stoker("show", job),
-            1,
-            fragments,
-            snapshot(world),
-        )
-        results.check(
-            f"record: {name}: the others are still listed", world.stoker("ls").returncode == 0
-        )
+        check_error(results, world, f"record: {name}", world.stoker("show", job), 1, fragments, snapshot(world))
+        results.check(f"record: {name}: the others are still listed", world.stoker("ls").returncode == 0)
     record.write_bytes(good)
     results.check("record: made good again", world.stoker("show", job).returncode == 0)
     ledger = world.store / "ledger.json"
     good = ledger.read_bytes()
-    for name, data, fragments in [
-        ("garbage", b"{", ["ledger.json"]),
-        ("a newer version", b'{"format": 99, "id": "x"}', ["newer"]),
-    ]:
+    for name, data, fragments in [("garbage", b"{", ["ledger.json"]), ("a newer version", b'{"format": 99, "id": "x"}', ["newer"])]:
         ledger.write_bytes(data)
-        check_error(
-            results,
-            world,
-            f"ledger.json: {name}",
-            world.stoker("ls"),
-            1,
-            fragments,
-            snapshot(world),
-        )
+        check_error(results, world, f"ledger.json: {name}", world.stoker("ls"), 1, fragments, snapshot(world))
     ledger.write_bytes(good)
     config = world.home / ".config" / "stoker" / "config.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -287,9 +224,7 @@ def test_ledger(results, world):
         ("not a store", "store: az://bucket\n", ["az://bucket", "gs://"]),
     ]:
         config.write_text(text)
-        check_error(
-            results, world, f"settings: {name}", world.stoker("ls"), 1, fragments, snapshot(world)
-        )
+        check_error(results, world, f"settings: {name}", world.stoker("ls"), 1, fragments, snapshot(world))
     config.unlink()
 
 
@@ -340,12 +275,7 @@ def test_archives(results, world):
         ("an absolute name", compress(tar_of(member(str(outside), data=b"x")))),
         (
             "a link out, then through it",
-            compress(
-                tar_of(
-                    member("l", tarfile.SYMTYPE, link=str(world.root)),
-                    member("l/outside", data=b"x"),
-                )
-            ),
+            compress(tar_of(member("l", tarfile.SYMTYPE, link=str(world.root)), member("l/outside", data=b"x"))),
         ),
         ("a hard link out", compress(tar_of(member("h", tarfile.LNKTYPE, link="/etc/passwd")))),
         ("a device", compress(tar_of(member("d", tarfile.CHRTYPE)))),
@@ -361,18 +291,14 @@ def test_archives(results, world):
         shown = world.job(job)
         world.wait_for("its instances gone", lambda: not world.instances(), timeout=120)
         good = done.returncode == 1 and shown["state"] == "Failed" and not outside.exists()
-        results.check(
-            f"archive: {name}", good, f"{done.returncode} {shown['state']} {shown.get('result')}"
-        )
+        results.check(f"archive: {name}", good, f"{done.returncode} {shown['state']} {shown.get('result')}")
 
 
 def bomb_archive():
     """3 GiB of zeros in a few hundred kB: over the ratio that is accepted."""
     head = member("zeros")[0]
     head.size = 3 << 30
-    process = subprocess.Popen(
-        ["zstd", "-q", "-c", "-T1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    process = subprocess.Popen(["zstd", "-q", "-c", "-T1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     import threading
 
     def feed():
@@ -425,13 +351,7 @@ def test_store(results, world):
     blocked.write_text("not a folder")
     env = {"XDG_DATA_HOME": str(blocked)}
     check_error(
-        results,
-        world,
-        "store: its place is a file",
-        world.stoker("run", "--", "true", env=env),
-        1,
-        [str(blocked)],
-        snapshot(world),
+        results, world, "store: its place is a file", world.stoker("run", "--", "true", env=env), 1, [str(blocked)], snapshot(world)
     )
     check_error(
         results,
@@ -452,22 +372,15 @@ def test_store(results, world):
         (disk / "ballast").write_bytes(b"x" * (2 << 20) if False else b"x" * ((2 << 20) - 20480))
         done = world.stoker("run", "--", "true", env={"XDG_DATA_HOME": str(disk)})
         results.check(
-            "store: disk full",
-            done.returncode == 1
-            and "No space left" in done.stderr
-            and done.stderr.count("error:") == 1,
-            done.stderr,
+            "store: disk full", done.returncode == 1 and "No space left" in done.stderr and done.stderr.count("error:") == 1, done.stderr
         )
         results.check(
             "store: disk full: no job is half made",
-            not list((disk / "stoker" / "ledger").glob("records/*"))
-            and not list((disk / "stoker").glob("instances/*")),
+            not list((disk / "stoker" / "ledger").glob("records/*")) and not list((disk / "stoker").glob("instances/*")),
         )
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         done = world.stoker("run", "--", "true", env={"XDG_DATA_HOME": str(disk)})
-        results.check(
-            "store: read-only", done.returncode == 1 and "ead-only" in done.stderr, done.stderr
-        )
+        results.check("store: read-only", done.returncode == 1 and "ead-only" in done.stderr, done.stderr)
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
 

@@ -26,19 +26,26 @@ NOTHING = {"STORAGE_EMULATOR_HOST": "", "NO_GCE_CHECK": "true"}
 CASES = {
     "s3": [
         ("a wrong bucket", "s3://no-such-bucket-here", {}, ["NoSuchBucket", "Make the bucket"]),
-        ("no credentials", None, {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
-                                  "AWS_EC2_METADATA_DISABLED": "true"}, ["credentials"]),
+        (
+            "no credentials",
+            None,
+            {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_DISABLED": "true"},
+            ["credentials"],
+        ),
         ("nobody there", None, {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}, ["127.0.0.1:1"]),
     ],
     "gs": [
         ("a wrong bucket", "gs://no-such-bucket-here", {}, ["404", "Make the bucket"]),
-        ("no credentials", None, NOTHING,
-         ["no Google credentials", "NO_GCE_CHECK", "gcloud auth application-default login"]),
-        ("no such key file", None, {**NOTHING, "GOOGLE_APPLICATION_CREDENTIALS": "/gone.json"},
-         ["GOOGLE_APPLICATION_CREDENTIALS", "/gone.json"]),
+        ("no credentials", None, NOTHING, ["no Google credentials", "NO_GCE_CHECK", "gcloud auth application-default login"]),
+        (
+            "no such key file",
+            None,
+            {**NOTHING, "GOOGLE_APPLICATION_CREDENTIALS": "/gone.json"},
+            ["GOOGLE_APPLICATION_CREDENTIALS", "/gone.json"],
+        ),
         ("nobody there", None, {"STORAGE_EMULATOR_HOST": "127.0.0.1:1"}, ["127.0.0.1:1"]),
     ],
-}  # fmt: skip
+}
 
 
 def machine(name, server, store):
@@ -54,20 +61,13 @@ def preempted(results, here, there):
     here.stoker("preempt", job, "--in", "5s", check=True)
     code = there.stoker("wait", job, timeout=120).returncode
     shown = there.json("show", job)
-    results.check(
-        "preempted and resumed, as another machine sees it",
-        code == 0 and shown["attempts_ran"] == 2,
-        shown["job"]["attempts"],
-    )
+    results.check("preempted and resumed, as another machine sees it", code == 0 and shown["attempts_ran"] == 2, shown["job"]["attempts"])
     second = texts(there, job, "--attempt", "2")
     results.check(
-        "its log: the second attempt went on from a checkpoint",
-        "resume 1 attempt 2" in second[0] and second[-1] == "done",
-        second[:3],
+        "its log: the second attempt went on from a checkpoint", "resume 1 attempt 2" in second[0] and second[-1] == "done", second[:3]
     )
     checkpoints = there.json("checkpoints", job)
-    results.check("its checkpoints are whole", checkpoints and all(c["whole"] for c in checkpoints),
-                  checkpoints)  # fmt: skip
+    results.check("its checkpoints are whole", checkpoints and all(c["whole"] for c in checkpoints), checkpoints)
     there.stoker("get", job, "checkpoint", there.work / "fetched", check=True)
     return job
 
@@ -83,12 +83,8 @@ def layout(results, server, here, job):
     newest = json.loads(server.read(manifests[-1]))
     files = newest["parts"][0]["files"]
     wrong = [
-        f["path"]
-        for f in files
-        if hashlib.sha256(
-            server.read(f"team/jobs/{job}/checkpoints/{f['object']}")
-        ).hexdigest() != f["sha256"]
-    ]  # fmt: skip
+        f["path"] for f in files if hashlib.sha256(server.read(f"team/jobs/{job}/checkpoints/{f['object']}")).hexdigest() != f["sha256"]
+    ]
     results.check("another client reads the newest checkpoint", files and not wrong, wrong)
     # Whoever may act for the job's machine clears up after it, once that is off.
     until = time.monotonic() + 30

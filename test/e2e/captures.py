@@ -105,8 +105,7 @@ def a_telling(world, results):
     into = world.root / "got"
     world.stoker("get", job, "checkpoint", into, check=True)
     texts = {p.name: p.read_text() for p in into.rglob("*.bin")}
-    results.check("both files are of one save", texts == {
-        "model.bin": f"model of {ROUNDS}\n", "optim.bin": f"optim of {ROUNDS}\n"}, texts)
+    results.check("both files are of one save", texts == {"model.bin": f"model of {ROUNDS}\n", "optim.bin": f"optim of {ROUNDS}\n"}, texts)
 
 
 def many(world, results):
@@ -114,15 +113,13 @@ def many(world, results):
     world.wait_for("a checkpoint", lambda: checkpoints(world, job), 60)
     world.stoker("cancel", job, check=True)
     world.stoker("wait", job, timeout=60)
-    results.check("holes stay holes in the store", allocated(world.store) < 40 << 20,
-                  allocated(world.store))
+    results.check("holes stay holes in the store", allocated(world.store) < 40 << 20, allocated(world.store))
     into = world.root / "got"
     world.stoker("get", job, "checkpoint", into, check=True)
     parts = sorted(p.read_text() for p in into.rglob("part-*"))
     results.check("all files came back", parts == sorted(f"part {n}" for n in range(600)))
     sparse = next(into.rglob("sparse.bin"))
-    results.check("holes come back as holes", sparse.stat().st_size == 256 << 20
-                  and sparse.stat().st_blocks * 512 < 4 << 20, sparse.stat())
+    results.check("holes come back as holes", sparse.stat().st_size == 256 << 20 and sparse.stat().st_blocks * 512 < 4 << 20, sparse.stat())
 
 
 # Saves under names in no order, and notes how they lie there; the second attempt compares.
@@ -205,11 +202,9 @@ def log_of(world, job):
 
 def interrupted(world, job, kept):
     """Once a checkpoint of `job` is kept and it has begun anew."""
-    world.wait_for(f"{job} has kept {kept}",
-                   lambda: len(world.json("checkpoints", job)) >= kept, timeout=60)
+    world.wait_for(f"{job} has kept {kept}", lambda: len(world.json("checkpoints", job)) >= kept, timeout=60)
     world.json("preempt", job, "--in", "2s")
-    world.wait_for(f"{job} begins anew",
-                   lambda: world.json("show", job)["attempts_ran"] >= 2, timeout=60)
+    world.wait_for(f"{job} begins anew", lambda: world.json("show", job)["attempts_ran"] >= 2, timeout=60)
 
 
 def test_order(results, world, job):
@@ -229,15 +224,15 @@ def test_order(results, world, job):
 def said(world, job):
     """What the log, ls and show say of it."""
     words = "began at 0 although checkpoint 1-"
-    return [words in log_of(world, job), f"{job}: {words}" in world.stoker("ls").stderr,
-            words in world.stoker("show", job).stdout]
+    return [words in log_of(world, job), f"{job}: {words}" in world.stoker("ls").stderr, words in world.stoker("show", job).stdout]
 
 
 def test_not_used(results, world, how, job):
     """Each says so once the program has saved over it without a look."""
     interrupted(world, job, 1)
-    world.wait_for(f"{how}: a checkpoint of attempt 2", lambda: any(
-        c["id"].startswith("2-") for c in world.json("checkpoints", job)), timeout=60)
+    world.wait_for(
+        f"{how}: a checkpoint of attempt 2", lambda: any(c["id"].startswith("2-") for c in world.json("checkpoints", job)), timeout=60
+    )
     if how in ("never", "renames"):
         world.wait_for(f"{how}: it is said", lambda: all(said(world, job)))
         log = log_of(world, job)
@@ -250,8 +245,7 @@ def test_not_used(results, world, how, job):
 def test_stray(results, world, job):
     words = "out/ckpt.pt is not kept: --checkpoints out"
     world.wait_for("the log says it", lambda: words in log_of(world, job), timeout=60)
-    world.wait_for("ls and show say it", lambda: words in world.stoker("ls").stderr and
-                   words in world.stoker("show", job).stdout)
+    world.wait_for("ls and show say it", lambda: words in world.stoker("ls").stderr and words in world.stoker("show", job).stdout)
     results.check("once", log_of(world, job).count(words) == 1, log_of(world, job))
     world.stoker("cancel", job, timeout=60)
 
@@ -271,9 +265,12 @@ def restored(world, results):
 def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     results = Results()
-    for text, name, run in ((SCRIPT, "script.sh", a_script), (MAPPING, "mapping.py", a_mapping),
-                            (TELLING, "telling.sh", a_telling),
-                            (MANY, "many.py", many)):
+    for text, name, run in (
+        (SCRIPT, "script.sh", a_script),
+        (MAPPING, "mapping.py", a_mapping),
+        (TELLING, "telling.sh", a_telling),
+        (MANY, "many.py", many),
+    ):
         with World("captures") as world:
             world.program(text, name)
             results.run(run.__name__, run, world, results)

@@ -31,11 +31,24 @@ from test.e2e.kit.harness import Results, World, heartbeats_stop
 
 # In a thousand requests: about one in thirteen meets something. Stalls last for stall_s.
 HARM = {
-    "reset_request": 6, "reset_answer": 8, "reset_body": 8, "stall_request": 1, "stall_answer": 1,
-    "stall_body": 1, "error_500": 6, "error_after": 8, "gateway_after": 4, "early_error": 4,
-    "storm": 1, "truncate_answer": 6, "shorten_answer": 4, "shorten_request": 6, "flip_request": 6,
-    "flip_answer": 6, "wrong_etag": 4,
-}  # fmt: skip
+    "reset_request": 6,
+    "reset_answer": 8,
+    "reset_body": 8,
+    "stall_request": 1,
+    "stall_answer": 1,
+    "stall_body": 1,
+    "error_500": 6,
+    "error_after": 8,
+    "gateway_after": 4,
+    "early_error": 4,
+    "storm": 1,
+    "truncate_answer": 6,
+    "shorten_answer": 4,
+    "shorten_request": 6,
+    "flip_request": 6,
+    "flip_answer": 6,
+    "wrong_etag": 4,
+}
 
 
 # Of each key, in seconds. Stoker takes another one RENEWED_S before what the program that gives it
@@ -53,6 +66,7 @@ printf '"Expiration": "%s"}}' $(date -u -d @$end +%Y-%m-%dT%H:%M:%SZ)
 def users_for(limit):
     """How many keys a storm of `limit` seconds needs, and its checks, on a slow machine too."""
     return 4 * (limit + 600)
+
 
 class Bucket:
     """The store of `world` is a bucket behind faults, until they are told to be calm."""
@@ -129,11 +143,7 @@ class Storm:
 
     def start_controller(self):
         return self.world.start(
-            "controller",
-            "--interval",
-            "200ms",
-            stdout=subprocess.DEVNULL,
-            stderr=open(self.world.root / "controllers.log", "a"),
+            "controller", "--interval", "200ms", stdout=subprocess.DEVNULL, stderr=open(self.world.root / "controllers.log", "a")
         )
 
     def kill_controller(self):
@@ -232,11 +242,7 @@ class Storm:
         alive = heartbeats_stop(self.world.evidence)
         results.check("no heartbeat goes on", not alive, alive)
         violations = self.world.evidence / "VIOLATIONS"
-        results.check(
-            "no violation seen by a program",
-            not violations.exists(),
-            violations.read_text() if violations.exists() else "",
-        )
+        results.check("no violation seen by a program", not violations.exists(), violations.read_text() if violations.exists() else "")
 
 
 def main():
@@ -295,7 +301,6 @@ def tell_acts(world):
     log = world.root / "acts.log"
     acts = log.read_text().splitlines() if log.exists() else []
     print("chaos: it broke off; the last acts were:", *acts[-20:], sep="\n  ", file=sys.stderr)
-
 
 
 main()

@@ -24,8 +24,9 @@ def age(folder, days):
 
 def connect(world):
     """As ssh does, whose first word is hello."""
-    done = subprocess.run([world.binary, "__box", str(world.state)], env=world.env, text=True,
-                          input='{"verb":"hello"}\n', stdout=subprocess.PIPE, timeout=60)
+    done = subprocess.run(
+        [world.binary, "__box", str(world.state)], env=world.env, text=True, input='{"verb":"hello"}\n', stdout=subprocess.PIPE, timeout=60
+    )
     return json.loads(done.stdout)
 
 
@@ -62,8 +63,7 @@ def run(check):
         check("the job ends", world.job(job)["state"] == "Succeeded", world.job(job))
         world.wait_for("its machine to be gone", lambda: not world.instances())
         connect(world)
-        check("then it goes, too", not running.exists() and not young.exists(),
-              list(copies.iterdir()))
+        check("then it goes, too", not running.exists() and not young.exists(), list(copies.iterdir()))
 
 
 def main():

@@ -38,18 +38,8 @@ CASES = {
 
 def torch_python():
     """An interpreter that has torch, or None."""
-    for python in (
-        "/usr/bin/python3",
-        shutil.which("python3"),
-        os.environ.get("STOKER_TORCH_PYTHON"),
-    ):
-        if (
-            python
-            and subprocess.run(
-                [python, "-c", "import torch.distributed.run"], capture_output=True
-            ).returncode
-            == 0
-        ):
+    for python in ("/usr/bin/python3", shutil.which("python3"), os.environ.get("STOKER_TORCH_PYTHON")):
+        if python and subprocess.run([python, "-c", "import torch.distributed.run"], capture_output=True).returncode == 0:
             return python
     return None
 
@@ -133,9 +123,7 @@ def cancel_case(world, kind, mechanism):
     names = CASES[kind]
     job, evidence = submit(world, kind, mechanism)
     try:
-        world.wait_for(
-            f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60
-        )
+        world.wait_for(f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60)
     except AssertionError as error:
         log, story = world.stoker("logs", job).stdout, world.stoker("show", job).stdout
         return f"{error}: {log[-600:]} {story[-900:]}"
@@ -162,11 +150,7 @@ def cancel_case(world, kind, mechanism):
         if beats(evidence, name)[-1][1] - told > GRACE + patience(0.5):
             problems.append(f"{name} lived longer than the grace after its SIGTERM")
     problems.append(log_problem(world, job, evidence, names))
-    print(
-        f"      {mechanism}/{kind}: last sign of life {last:.2f} s after the request, "
-        f"cancel took {took:.2f} s",
-        flush=True,
-    )
+    print(f"      {mechanism}/{kind}: last sign of life {last:.2f} s after the request, cancel took {took:.2f} s", flush=True)
     return "; ".join(p for p in problems if p)
 
 
@@ -187,26 +171,17 @@ def killed_case(world, mechanism):
     the next attempt begins."""
     job, evidence = submit(world, "daemon", mechanism, label="killed")
     names = CASES["daemon"]
-    world.wait_for(
-        f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60
-    )
+    world.wait_for(f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60)
     folder = world.state / "instances" / world.job(job)["launches"][0]["instance_id"]
     machine = lock_holder(folder / "lock")
-    agents = [
-        int(pid)
-        for pid in pathlib.Path(f"/proc/{machine}/task/{machine}/children").read_text().split()
-    ]
+    agents = [int(pid) for pid in pathlib.Path(f"/proc/{machine}/task/{machine}/children").read_text().split()]
     killed = time.monotonic()
     for pid in (machine, *agents):
         os.kill(pid, signal.SIGKILL)
     second = evidence.parent / "2"
     controller = world.start("wait", job)
     try:
-        world.wait_for(
-            "the next attempt",
-            lambda: second.is_dir() and all(beats(second, n) for n in names),
-            timeout=60,
-        )
+        world.wait_for("the next attempt", lambda: second.is_dir() and all(beats(second, n) for n in names), timeout=60)
     finally:
         world.stoker("cancel", job, check=True)
         controller.communicate(timeout=patience(30))
@@ -220,9 +195,7 @@ def killed_case(world, mechanism):
     )
     problems = [f"lived on for {last - killed:.1f} s"] if last - killed > 2 else []
     problems += ["two attempts at the same time"] if first < last else []
-    alive = heartbeats_stop(evidence, quiet=0.3, timeout=0) + heartbeats_stop(
-        second, quiet=0.3, timeout=0
-    )
+    alive = heartbeats_stop(evidence, quiet=0.3, timeout=0) + heartbeats_stop(second, quiet=0.3, timeout=0)
     problems += [f"still alive: {alive}"] if alive else []
     return "; ".join(problems)
 
@@ -264,9 +237,7 @@ def test_user(results, who, uid):
 def main():
     results = Results()
     if not TORCH:
-        print(
-            "skipped: torchrun's workers: no python3 with torch (STOKER_TORCH_PYTHON names one)"
-        )
+        print("skipped: torchrun's workers: no python3 with torch (STOKER_TORCH_PYTHON names one)")
     test_user(results, "root" if os.geteuid() == 0 else "user", None)
     if os.geteuid() == 0:
         test_user(results, "nobody", NOBODY)

@@ -75,8 +75,7 @@ class Google:
         try:
             connection.request(method, path, body, {**headers, "host": self.bucket})
             answer = connection.getresponse()
-            told = {name: value for name, value in answer.getheaders()
-                    if name.lower() in KEPT or name.lower().startswith("x-goog-")}  # fmt: skip
+            told = {name: value for name, value in answer.getheaders() if name.lower() in KEPT or name.lower().startswith("x-goog-")}
             return answer.status, told, answer.read()
         finally:
             connection.close()
@@ -139,36 +138,39 @@ def works(results, google, world):
     results.check("a job runs on the bucket", code == 0, world.json("show", job))
     listed = [entry["id"] for entry in world.json("ls")]
     results.check("it is listed", listed == [job], listed)
-    results.check("tokens were refused, and renewed", google.refused > 1 and google.given > 1,
-                  (google.refused, google.given))  # fmt: skip
+    results.check("tokens were refused, and renewed", google.refused > 1 and google.given > 1, (google.refused, google.given))
     print(f"      {google.served} requests, {google.given} tokens, {google.refused} refused")
 
 
 def credentials(key):
     """Files of each kind, but for a service account's key."""
-    user = {"type": "authorized_user", "client_id": "c", "client_secret": "s",
-            "refresh_token": "1//r"}  # fmt: skip
+    user = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "1//r"}
     service = f"https://{TOKENS[2]}/v1/projects/-/serviceAccounts/other@p.test:generateAccessToken"
     external = {
-        "type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global"
-        "/workloadIdentityPools/p/providers/q", "token_url": f"https://{TOKENS[1]}/v1/token",
+        "type": "external_account",
+        "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
+        "token_url": f"https://{TOKENS[1]}/v1/token",
         "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
-    }  # fmt: skip
+    }
     by = {"service_account_impersonation_url": service}
     return {
         "a user's login": user,
         "a user who is somebody else": {
-            "type": "impersonated_service_account", "source_credentials": user, **by,
-            "delegates": ["projects/-/serviceAccounts/between@p.test"]},
-        "a key that is somebody else": {
-            "type": "impersonated_service_account", "source_credentials": key, **by},
+            "type": "impersonated_service_account",
+            "source_credentials": user,
+            **by,
+            "delegates": ["projects/-/serviceAccounts/between@p.test"],
+        },
+        "a key that is somebody else": {"type": "impersonated_service_account", "source_credentials": key, **by},
         "workload identity": external,
         "workload identity that is somebody else": {**external, **by},
-        "a workforce": {**external, "workforce_pool_user_project": "project-7",
-                        "audience": "//iam.googleapis.com/locations/global/workforcePools/p"
-                        "/providers/q"},
+        "a workforce": {
+            **external,
+            "workforce_pool_user_project": "project-7",
+            "audience": "//iam.googleapis.com/locations/global/workforcePools/p/providers/q",
+        },
         "a client of a workforce": {**external, "client_id": "c", "client_secret": "s"},
-    }  # fmt: skip
+    }
 
 
 def every_kind(results, google, world, folder, key):
@@ -178,71 +180,68 @@ def every_kind(results, google, world, folder, key):
         if told["type"] == "external_account":
             told = {**told, "credential_source": {"file": str(folder / "subject")}}
         (folder / "other.json").write_text(json.dumps(told))
-        done = world.stoker("ls", "--json", timeout=60,
-                            env={"GOOGLE_APPLICATION_CREDENTIALS": str(folder / "other.json")})
+        done = world.stoker("ls", "--json", timeout=60, env={"GOOGLE_APPLICATION_CREDENTIALS": str(folder / "other.json")})
         listed = [entry["id"] for entry in json.loads(done.stdout or "[]")]
         results.check(f"the bucket is read by {what}", listed == jobs, done.stderr)
 
 
 def needs_what_is_printed(results, world, bucket):
     """The rights of the bucket, by the requests for it: see also test/gcp/permits.py."""
-    roles = {who: set(role["includedPermissions"])
-             for who, role in world.json("doctor", "--iam").items() if who in ("submitter", "node")}
+    roles = {who: set(role["includedPermissions"]) for who, role in world.json("doctor", "--iam").items() if who in ("submitter", "node")}
     for who in ("node", "submitter"):
         if who == "submitter":
             world.stoker("doctor", timeout=60)  # it alone looks at the bucket itself
         asked = storage_rules.permissions(bucket.told()["methods"].keys() - {"buckets.insert"})
-        results.check(f"a {who} needs just the rights of the bucket that are printed for it",
-                      asked == roles[who], asked ^ roles[who])  # fmt: skip
+        results.check(f"a {who} needs just the rights of the bucket that are printed for it", asked == roles[who], asked ^ roles[who])
 
 
 def is_written_down(results, google, bucket):
-    results.check("all that was asked of those who give tokens is written down, and so are their "
-                  "answers", not google.world.wrong, google.world.wrong)  # fmt: skip
+    results.check(
+        "all that was asked of those who give tokens is written down, and so are their answers", not google.world.wrong, google.world.wrong
+    )
     held = google.world.held
-    results.check("each of them was asked", sorted(held) == sorted(f"https://{n}" for n in TOKENS),
-                  held)  # fmt: skip
+    results.check("each of them was asked", sorted(held) == sorted(f"https://{n}" for n in TOKENS), held)
     results.check("no other name was asked for", not google.others, google.others)
     told = bucket.told()
-    results.check("all that was asked of the bucket is in the document", not told["wrong"],
-                  told["wrong"])  # fmt: skip
+    results.check("all that was asked of the bucket is in the document", not told["wrong"], told["wrong"])
     tokens = ", ".join(f"{base.removeprefix('https://')} {n}" for base, n in sorted(held.items()))
     print(f"      held against Google's documents: {STORE} {told['requests']}, {tokens}")
 
 
 def is_refused(results, google, world):
     served = google.served + google.given
-    done = world.stoker("run", "--detach", "--", "true", timeout=120,
-                        env={"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": ""})  # fmt: skip
+    done = world.stoker("run", "--detach", "--", "true", timeout=120, env={"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": ""})
     results.check(
         "nobody is told anything under a certificate that is not trusted",
-        done.returncode == 1 and "certificate" in done.stderr
-        and google.served + google.given == served,
+        done.returncode == 1 and "certificate" in done.stderr and google.served + google.given == served,
         done.stderr,
-    )  # fmt: skip
+    )
 
 
 def main():
     results, key = Results(), new_key()
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     with fake_gcs.FakeGcs() as bucket, World("tls") as world, tempfile.TemporaryDirectory() as kept:
         folder = pathlib.Path(kept)
         ca, certificate = certify(folder, NAMES)
         account = folder / "key.json"
         told = {
-            "type": "service_account", "client_email": "s@p.test", "private_key_id": "k",
-            "private_key": pem(key).decode(), "token_uri": f"https://{TOKENS[0]}/token",
-        }  # fmt: skip
+            "type": "service_account",
+            "client_email": "s@p.test",
+            "private_key_id": "k",
+            "private_key": pem(key).decode(),
+            "token_uri": f"https://{TOKENS[0]}/token",
+        }
         account.write_text(json.dumps(told))
         google = Google(bucket, public)
         server = proxy(google, certificate)
-        world.env.update({
-            "https_proxy": f"http://127.0.0.1:{server.server_port}",
-            "GOOGLE_APPLICATION_CREDENTIALS": str(account),
-            "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": str(ca),
-        })  # fmt: skip
+        world.env.update(
+            {
+                "https_proxy": f"http://127.0.0.1:{server.server_port}",
+                "GOOGLE_APPLICATION_CREDENTIALS": str(account),
+                "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": str(ca),
+            }
+        )
         world.stoker("config", "set", "store", f"gs://{fake_gcs.BUCKET}/team", check=True)
         works(results, google, world)
         every_kind(results, google, world, folder, told)

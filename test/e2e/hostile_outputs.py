@@ -51,11 +51,7 @@ def carried(results, world, where):
     (world.work / "job.yaml").write_text(JOB.format(python=PYTHON, go=go))
     job = world.submit("job.yaml")
     ended = ("Succeeded", "Failed", "Cancelled")
-    world.wait_for(
-        "a checkpoint",
-        lambda: world.json("checkpoints", job) or world.job(job)["state"] in ended,
-        every=0.5,
-    )
+    world.wait_for("a checkpoint", lambda: world.json("checkpoints", job) or world.job(job)["state"] in ended, every=0.5)
     kept = world.json("checkpoints", job)
     if not results.check(f"{where}: a checkpoint", kept, world.json("show", job)):
         return

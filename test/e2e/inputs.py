@@ -130,31 +130,21 @@ def test_kept_launch(results, world, bucket, expected):
     results.check("so does setup", "setup has cat dog" in first, first)
     said = inputs_said(first)
     results.check(
-        "the log says how much came, and how fast",
-        any(t.startswith("stoker: input val-1: 2 files, 21") and "/s)" in t for t in said),
-        said,
+        "the log says how much came, and how fast", any(t.startswith("stoker: input val-1: 2 files, 21") and "/s)" in t for t in said), said
     )
     results.check("a second attempt finds them as they were", has(second) == expected, second)
     said = inputs_said(second)
     results.check(
         "and copies nothing that is there and the same",
         [t for t in said if "val-1" in t or "labels" in t]
-        == [
-            "stoker: input val-1: 2 files, 21.0 MB were there already",
-            "stoker: input labels: 1 file, 7 B were there already",
-        ]
+        == ["stoker: input val-1: 2 files, 21.0 MB were there already", "stoker: input labels: 1 file, 7 B were there already"]
         and any("training: 1 file, 1 B in " in t and "; removed 1" in t for t in said),
         said,
     )
     data = world.work / "data"
-    results.check(
-        "the source is only read",
-        (data / "a").read_bytes() == b"a" and not (data / "added").exists(),
-        sorted(data.iterdir()),
-    )
+    results.check("the source is only read", (data / "a").read_bytes() == b"a" and not (data / "added").exists(), sorted(data.iterdir()))
     record = world.stoker("run", "--dry-run", "job.yaml", cwd=world.work / "fail", check=True)
-    results.check("the record names the whole path", f'"{data}"' in record.stdout.replace(
-        "/fail/..", ""), record.stdout)  # fmt: skip
+    results.check("the record names the whole path", f'"{data}"' in record.stdout.replace("/fail/..", ""), record.stdout)
     world.wait_for("the copies go with their machine", lambda: not world.instances(), timeout=60)
 
 
@@ -164,14 +154,12 @@ def test_preempted(results, world, bucket, expected):
     world.stoker("preempt", job, "--in", "2s", check=True)
     code = world.stoker("wait", job, timeout=120).returncode
     second = told(world, job, 2)
-    results.check("preempted and resumed, it finds them again", code == 0 and has(second) ==
-                  expected, second)  # fmt: skip
+    results.check("preempted and resumed, it finds them again", code == 0 and has(second) == expected, second)
 
 
 def test_wrong(results, world, bucket):
     for name, source, words in (
-        ("a missing bucket", f"{bucket.url[:5]}no-such-bucket-here/x",
-         ["input training", bucket.missing]),
+        ("a missing bucket", f"{bucket.url[:5]}no-such-bucket-here/x", ["input training", bucket.missing]),
         ("nothing there", f"{bucket.url}/nothing/here", ["input training", "there is no file"]),
     ):
         args = ("--input", f"training={source}", "--", "true")
@@ -181,24 +169,17 @@ def test_wrong(results, world, bucket):
         ended = world.job(job)
         good = code != 0 and ended["state"] == "Failed" and len(ended["attempts"]) == 1
         results.check(
-            f"{name}: one clear error ends the job",
-            good and all(w in shown for w in [*words, source]),
-            [code, ended["state"], shown],
+            f"{name}: one clear error ends the job", good and all(w in shown for w in [*words, source]), [code, ended["state"], shown]
         )
 
 
 def test_away(results, world, bucket):
     """A service that is away is waited for, as long as nobody says stop."""
     job = world.submit("--input", f"training={bucket.url}/val", "--", "true", env=bucket.away)
-    world.wait_for(
-        "it is said that it is tried again",
-        lambda: any("trying again" in t for t in told(world, job, 1)),
-        timeout=90,
-    )
+    world.wait_for("it is said that it is tried again", lambda: any("trying again" in t for t in told(world, job, 1)), timeout=90)
     world.stoker("cancel", job, check=True)
     world.stoker("wait", job, timeout=90)
-    results.check("an input that is away: cancelled while it waits",
-                  world.job(job)["state"] == "Cancelled", world.job(job)["state"])  # fmt: skip
+    results.check("an input that is away: cancelled while it waits", world.job(job)["state"] == "Cancelled", world.job(job)["state"])
 
 
 def main():

@@ -37,24 +37,19 @@ def test_named_folders(results, world):
     work = folder(world, "named")
     apart = world.root / "apart" / "deep"
     (work / "job.yaml").write_text(
-        f"checkpoints: {{path: {apart}}}\nsetup: |\n  export STOKER_PHASE=setup; {look}\n"
-        f"run: |\n  export STOKER_PHASE=run; {look}\n"
+        f"checkpoints: {{path: {apart}}}\nsetup: |\n  export STOKER_PHASE=setup; {look}\nrun: |\n  export STOKER_PHASE=run; {look}\n"
     )
     job = world.submit("job.yaml", cwd=work)
     world.stoker("wait", job, check=True)
     log = world.stoker("logs", job, "--stream", "system").stdout.split("\n") + texts(world, job)
-    found = {(phase, name) for phase in ("setup", "run") for name in NAMED
-             if f"{phase} {name}" in log}
-    results.check("folders: all there for the program, and none for setup",
-                  found == {("run", name) for name in NAMED}, log)
+    found = {(phase, name) for phase in ("setup", "run") for name in NAMED if f"{phase} {name}" in log}
+    results.check("folders: all there for the program, and none for setup", found == {("run", name) for name in NAMED}, log)
     results.check("folders: an absolute one for checkpoints", apart.is_dir())
     work = folder(world, "in-the-way", [("model", "a file")])
     done = world.stoker("run", "--", "sh", "-c", "cat model", cwd=work)
     results.check(
         "folders: a file in the way is said, and is not touched",
-        done.returncode == 0
-        and "a file" in done.stdout
-        and "STOKER_MODEL_DIR" in world.stoker("logs", "-", "--stream", "system").stdout,
+        done.returncode == 0 and "a file" in done.stdout and "STOKER_MODEL_DIR" in world.stoker("logs", "-", "--stream", "system").stdout,
         done.stdout + done.stderr,
     )
 
@@ -66,13 +61,18 @@ def test_get_says_what_is_packed(results, world):
     own = world.stoker("get", job, cwd=work, check=True)
     inside = world.stoker("get", job, "./mine", cwd=work, check=True)
     apart = world.stoker("get", job, str(world.root / "got-apart"), cwd=work, check=True)
-    results.check("get into a folder of the work directory says that the next job packs it",
-                  "add /mine/ to .stokerignore" in inside.stderr
-                  and "stokerignore" not in own.stderr + apart.stderr, inside.stderr + apart.stderr)
+    results.check(
+        "get into a folder of the work directory says that the next job packs it",
+        "add /mine/ to .stokerignore" in inside.stderr and "stokerignore" not in own.stderr + apart.stderr,
+        inside.stderr + apart.stderr,
+    )
     (work / ".stokerignore").write_text("/mine/\n")
     again = world.stoker("run", "--", "ls", cwd=work, check=True)
-    results.check("what it says to add leaves that out, and its own folder is left out by itself",
-                  "mine" not in again.stdout and "maker-" not in again.stdout, again.stdout)
+    results.check(
+        "what it says to add leaves that out, and its own folder is left out by itself",
+        "mine" not in again.stdout and "maker-" not in again.stdout,
+        again.stdout,
+    )
 
 
 def test_get_overwrites_nothing(results, world):
@@ -90,16 +90,10 @@ def test_get_overwrites_nothing(results, world):
     whole.pop(".stokerignore")
     results.check("get: into a folder named after the job", len(whole) == 5, whole)
     again = world.json("get", job, cwd=work)
-    results.check(
-        "get: once more, and all is the same",
-        (again["files"], again["same"], again["refused"]) == (0, 5, []),
-        again,
-    )
+    results.check("get: once more, and all is the same", (again["files"], again["same"], again["refused"]) == (0, 5, []), again)
 
     outside = folder(world, "outside", [("file", "precious")])
-    to = folder(
-        world, "to", [("top.txt", "mine"), ("out/differs", "mine, too"), ("out/same", "same\n")]
-    )
+    to = folder(world, "to", [("top.txt", "mine"), ("out/differs", "mine, too"), ("out/same", "same\n")])
     (to / "out" / "deep").symlink_to(outside)
     (to / "out" / "link").symlink_to("elsewhere")
     before = tree(to)
@@ -107,27 +101,18 @@ def test_get_overwrites_nothing(results, world):
     results.check(
         "get: what differs and what a link leads to is refused, by name",
         refused.returncode == 1
-        and all(
-            f"not fetched: {p}" in refused.stderr
-            for p in ("top.txt", "out/differs", "out/deep/file", "out/link")
-        )
+        and all(f"not fetched: {p}" in refused.stderr for p in ("top.txt", "out/differs", "out/deep/file", "out/link"))
         and "--force" in refused.stderr,
         refused.stderr,
     )
     results.check("get: and nothing is changed", tree(to) == before, tree(to))
     results.check("get: nor is what a link leads to", tree(outside) == {"file": "precious"})
     told = world.json("get", job, to, cwd=work, ok=(1,))
-    results.check(
-        "get --json: the refused and the same",
-        (len(told["refused"]), told["same"], told["files"]) == (4, 1, 0),
-        told,
-    )
+    results.check("get --json: the refused and the same", (len(told["refused"]), told["same"], told["files"]) == (4, 1, 0), told)
     forced = world.json("get", job, to, "--force", cwd=work)
     results.check(
         "get --force: replaces, but writes through no link",
-        (forced["files"], forced["refused"]) == (4, [])
-        and tree(to) == whole
-        and tree(outside) == {"file": "precious"},
+        (forced["files"], forced["refused"]) == (4, []) and tree(to) == whole and tree(outside) == {"file": "precious"},
         [forced, tree(to), tree(outside)],
     )
     (to / "top.txt").unlink()
@@ -142,11 +127,7 @@ def test_get_overwrites_nothing(results, world):
 
 
 def test_what_nobody_declared(results, world):
-    work = folder(
-        world,
-        "plain",
-        [("changed.txt", "before"), (".gitignore", "*.pt\n"), ("model/c.py", "code")],
-    )
+    work = folder(world, "plain", [("changed.txt", "before"), (".gitignore", "*.pt\n"), ("model/c.py", "code")])
     script = (
         "echo weights > model.pt; echo after > changed.txt; mkdir -p runs __pycache__ node_modules;"
         "echo m > runs/metrics; echo x > __pycache__/x.pyc; echo x > node_modules/x;"
@@ -168,8 +149,7 @@ def test_what_nobody_declared(results, world):
             done.stderr,
         )
         results.check(
-            f"made: a secret that is not kept is named when it {name}",
-            ".env" in world.stoker("logs", "-", "--stream", "system").stdout,
+            f"made: a secret that is not kept is named when it {name}", ".env" in world.stoker("logs", "-", "--stream", "system").stdout
         )
     shown = world.json("show", "-")
     results.check("made: show counts them", shown["kept"]["files"] == 5, shown["kept"])
@@ -188,17 +168,12 @@ def test_what_nobody_declared(results, world):
     (work / "none.yaml").write_text("outputs: []\nrun: echo weights > model.pt\n")
     done = world.stoker("run", "none.yaml", cwd=work)
     results.check("made: none with an empty list", "  kept no files" in done.stderr, done.stderr)
-    (work / "small.yaml").write_text(
-        "limits: {kept_size: 1MB}\n"
-        "run: |\n  head -c 2000000 /dev/zero > big.bin\n  echo small > small.txt\n"
-    )
+    (work / "small.yaml").write_text("limits: {kept_size: 1MB}\nrun: |\n  head -c 2000000 /dev/zero > big.bin\n  echo small > small.txt\n")
     done = world.stoker("run", "small.yaml", cwd=work)
     log = world.stoker("logs", "-", "--stream", "system").stdout
     results.check(
         "made: what is too large is named, with what to write",
-        "  kept 1 file, " in done.stderr
-        and "not kept: big.bin (2.0 MB)" in log
-        and "limits: {kept_size: 1GB" in log,
+        "  kept 1 file, " in done.stderr and "not kept: big.bin (2.0 MB)" in log and "limits: {kept_size: 1GB" in log,
         done.stderr + log,
     )
 
@@ -206,18 +181,13 @@ def test_what_nobody_declared(results, world):
 def test_declared(results, world):
     work = folder(world, "declared", [("train.py", "code")])
     text = "outputs: ['*.onnx', 'runs/**/best.pt', {path: %s, required: true}, never.txt]\nrun: |\n"
-    run = (
-        "  mkdir -p runs/1/2\n"
-        "  for f in runs/1/2/best.pt runs/1/last.pt a.onnx; do echo $f > $f; done\n"
-    )
+    run = "  mkdir -p runs/1/2\n  for f in runs/1/2/best.pt runs/1/last.pt a.onnx; do echo $f > $f; done\n"
     (work / "good.yaml").write_text(text % "runs/1/last.pt" + run)
     (work / "bad.yaml").write_text(text % "model.pt" + run)
     done = world.stoker("run", "good.yaml", cwd=work)
     listed = {o["path"] for o in world.json("get", "-", "-l")}
     results.check(
-        "declared: patterns",
-        done.returncode == 0 and listed == {"a.onnx", "runs/1/2/best.pt", "runs/1/last.pt"},
-        [done.stderr, listed],
+        "declared: patterns", done.returncode == 0 and listed == {"a.onnx", "runs/1/2/best.pt", "runs/1/last.pt"}, [done.stderr, listed]
     )
     never = "output 'never.txt' never came"
     shown = world.json("show", "-")

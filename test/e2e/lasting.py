@@ -49,15 +49,18 @@ def test_others_files(results, world):
     log = world.stoker("logs", again, check=True).stdout
     results.check("it finds the checkpoint, alone", "resumed 2 beside ['s.pt']" in log, log)
     aside = world.state / "aside" / f"{again}-1-0"
-    results.check("what others had there is whole", texts(aside) ==
-                  {"thesis.txt": "new", "project/a.py": "code", "odd\nname": "odd"},
-                  sorted(aside.rglob("*")))  # fmt: skip
+    results.check(
+        "what others had there is whole",
+        texts(aside) == {"thesis.txt": "new", "project/a.py": "code", "odd\nname": "odd"},
+        sorted(aside.rglob("*")),
+    )
     results.check("and the log says where", log.count(f"was moved to {aside}") == 1, log)
     fresh = world.json("retry", again, "--fresh", "--detach")["id"]
     world.stoker("wait", fresh, timeout=60)
     log = world.stoker("logs", fresh, check=True).stdout
-    results.check("a fresh start says what the program finds there",
-                  "is not empty, and no checkpoint is restored" in log and "resumed 3" in log, log)
+    results.check(
+        "a fresh start says what the program finds there", "is not empty, and no checkpoint is restored" in log and "resumed 3" in log, log
+    )
 
 
 def test_link(results, world):
@@ -71,8 +74,7 @@ def test_link(results, world):
     again = world.json("ls", "--all")[0]["id"]
     world.stoker("wait", again, timeout=60)
     moved = world.state / "aside" / f"{again}-1-0" / "later.txt"
-    results.check("behind a link, too", moved.is_file() and moved.read_text() == "later",
-                  sorted(moved.parent.glob("*")))  # fmt: skip
+    results.check("behind a link, too", moved.is_file() and moved.read_text() == "later", sorted(moved.parent.glob("*")))
     (world.work / "checkpoints").unlink()
 
 
@@ -85,8 +87,7 @@ def test_cut_restore(results, world):
         (folder / left / "0").write_text("half")
     job = saved(world, folder, 4, "--checkpoints", str(folder))
     log = world.stoker("logs", job, check=True).stdout
-    results.check("a cut restore is not found where nothing is restored",
-                  "resumed nothing beside []" in log, log)
+    results.check("a cut restore is not found where nothing is restored", "resumed nothing beside []" in log, log)
     got = world.root / "got"
     world.stoker("get", job, "checkpoint", str(got), check=True)
     results.check("nor kept", sorted(texts(got).values()) == ["4"], texts(got))
@@ -110,8 +111,7 @@ def test_shared(results, world):
     world.program(SHARES, "shares.py")
     folder = world.root / "shared"
     folder.mkdir()
-    command = ("--num-nodes", "3", "--checkpoints", str(folder), "--", PYTHON, "shares.py",
-               str(folder))  # fmt: skip
+    command = ("--num-nodes", "3", "--checkpoints", str(folder), "--", PYTHON, "shares.py", str(folder))
     job = world.submit(*command)
     world.stoker("wait", job, timeout=90)
     first = world.json("show", job)["job"]
@@ -121,21 +121,22 @@ def test_shared(results, world):
     shown = world.json("show", again)["job"]
     log = world.stoker("logs", again, check=True).stdout
     found = [line for line in log.splitlines() if "finds" in line]
-    results.check("they restore into it side by side, at once",
-                  shown["state"] == "Succeeded" and len(shown["attempts"]) == 1, (shown, log))
-    results.check("all of it, and nothing of what comes", len(found) == 3 and all(
-        "shard-0-39" in line and "shard-2-39" in line and "stoker" not in line for line in found),
-        found)  # fmt: skip
+    results.check("they restore into it side by side, at once", shown["state"] == "Succeeded" and len(shown["attempts"]) == 1, (shown, log))
+    results.check(
+        "all of it, and nothing of what comes",
+        len(found) == 3 and all("shard-0-39" in line and "shard-2-39" in line and "stoker" not in line for line in found),
+        found,
+    )
     results.check("and no checkpoint is suspected", not shown.get("suspects"), shown)
 
 
 def test_refusals(results, world):
     for folder in (world.home, world.state, "/etc", "/tmp"):
-        done = world.stoker("run", "--checkpoints", str(folder), "--", "sh", "-c", "echo ran",
-                            timeout=60)  # fmt: skip
+        done = world.stoker("run", "--checkpoints", str(folder), "--", "sh", "-c", "echo ran", timeout=60)
         said = done.stdout + done.stderr
-        results.check(f"{folder} is no folder for checkpoints", done.returncode != 0 and
-                      "for checkpoints alone" in said and "\nran" not in said, said)  # fmt: skip
+        results.check(
+            f"{folder} is no folder for checkpoints", done.returncode != 0 and "for checkpoints alone" in said and "\nran" not in said, said
+        )
 
 
 def test_in_the_way(results, world):
@@ -147,8 +148,7 @@ def test_in_the_way(results, world):
         else:
             path.symlink_to("/nowhere/at/all")
         done = world.stoker("run", "--", "sh", "-c", "echo ran", timeout=60)
-        results.check(f"{what}: the program runs, once", done.returncode == 0 and
-                      done.stdout.count("ran") == 1, done.stdout + done.stderr)  # fmt: skip
+        results.check(f"{what}: the program runs, once", done.returncode == 0 and done.stdout.count("ran") == 1, done.stdout + done.stderr)
         log = world.stoker("logs", "-", "--stream", "system", check=True).stdout
         results.check(f"{what}: the log says it", "what the program saves is not kept" in log, log)
         path.unlink()

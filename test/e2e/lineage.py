@@ -52,24 +52,28 @@ def test_retry_of_retry(results, world):
     flag.touch()
     second = world.json("retry", first, "--detach")["id"]
     job = ended(world, second)
-    results.check("its retry failed at once", job["state"] == "Failed" and
-                  begins(job) == [f"{first}/1-1", ""], job["attempts"])
+    results.check("its retry failed at once", job["state"] == "Failed" and begins(job) == [f"{first}/1-1", ""], job["attempts"])
     listed = world.json("checkpoints", second)
-    results.check("checkpoints of the retry: those of the job before, and whose they are",
-                  [(c["id"], c["job"], c["suspect"]) for c in listed]
-                  == [(f"{first}/1-1", first, True)], listed)
+    results.check(
+        "checkpoints of the retry: those of the job before, and whose they are",
+        [(c["id"], c["job"], c["suspect"]) for c in listed] == [(f"{first}/1-1", first, True)],
+        listed,
+    )
     told = world.stoker("checkpoints", second)
     results.check("said in words", f"goes on from: {first}" in told.stderr, told.stderr)
     got = world.stoker("get", second, "checkpoint", "got")
-    results.check("get JOB checkpoint finds it", got.returncode == 0 and f"of job {first}" in
-                  got.stderr and (world.work / "got" / "count.json").read_text() == "7", got.stderr)
+    results.check(
+        "get JOB checkpoint finds it",
+        got.returncode == 0 and f"of job {first}" in got.stderr and (world.work / "got" / "count.json").read_text() == "7",
+        got.stderr,
+    )
     flag.unlink()
     third = world.stoker("retry", second, "--detach")
     job = ended(world, third.stdout.strip())
-    results.check("the retry of the retry goes on from it", begins(job) == [f"{first}/1-1"] and
-                  job["state"] == "Succeeded", job["attempts"])
-    results.check("and says so", f"starts from checkpoint 1-1 of job {first}" in third.stderr,
-                  third.stderr)
+    results.check(
+        "the retry of the retry goes on from it", begins(job) == [f"{first}/1-1"] and job["state"] == "Succeeded", job["attempts"]
+    )
+    results.check("and says so", f"starts from checkpoint 1-1 of job {first}" in third.stderr, third.stderr)
     return first
 
 
@@ -77,31 +81,36 @@ def test_from(results, world, first):
     """Other code, the same work."""
     program(world, "two")
     done = world.stoker("run", "--from", first)
-    results.check("run --from JOB: today's folder, that job's run, parameters and checkpoint",
-                  done.returncode == 0 and "begins at 7 by two with 0.5" in done.stdout,
-                  done.stdout + done.stderr)
+    results.check(
+        "run --from JOB: today's folder, that job's run, parameters and checkpoint",
+        done.returncode == 0 and "begins at 7 by two with 0.5" in done.stdout,
+        done.stdout + done.stderr,
+    )
     results.check("said", f"goes on from checkpoint 1-1 of job {first}" in done.stderr, done.stderr)
     flag = world.root / "broken"
-    done = world.stoker("run", "--from", f"{first}/1-1", "--hp", "lr=0.1", "--", PYTHON, "count.py",
-                        flag, "1")
-    results.check("run --from JOB/CHECKPOINT -- COMMAND, with a parameter of its own",
-                  done.returncode == 0 and "begins at 7 by two with 0.1" in done.stdout,
-                  done.stdout + done.stderr)
+    done = world.stoker("run", "--from", f"{first}/1-1", "--hp", "lr=0.1", "--", PYTHON, "count.py", flag, "1")
+    results.check(
+        "run --from JOB/CHECKPOINT -- COMMAND, with a parameter of its own",
+        done.returncode == 0 and "begins at 7 by two with 0.1" in done.stdout,
+        done.stdout + done.stderr,
+    )
     again = world.json("retry", first, "--detach")["id"]
     ended(world, again)
     program(world, "three")
     done = world.stoker("run", "--from", again)
-    results.check("run --from a retry: today's folder as well", done.returncode == 0
-                  and "by three with 0.5" in done.stdout, done.stdout + done.stderr)
+    results.check(
+        "run --from a retry: today's folder as well", done.returncode == 0 and "by three with 0.5" in done.stdout, done.stdout + done.stderr
+    )
     program(world, "two")
-    job = world.json("ls", "--all")["jobs"] if isinstance(world.json("ls", "--all"), dict) else \
-        world.json("ls", "--all")
+    job = world.json("ls", "--all")["jobs"] if isinstance(world.json("ls", "--all"), dict) else world.json("ls", "--all")
     results.check("ls knows whence", any(one.get("retry_of") == first for one in job), job)
     (world.work / "job.yaml").write_text(f"workdir: .\nrun: {PYTHON} count.py {flag} 1\n")
     done = world.stoker("run", "job.yaml", "--from", first)
-    results.check("run --from JOB job.yaml", done.returncode == 0 and
-                  f"from job {first}: --hp lr=0.5" in done.stderr and
-                  "begins at 7 by two with 0.5" in done.stdout, done.stdout + done.stderr)
+    results.check(
+        "run --from JOB job.yaml",
+        done.returncode == 0 and f"from job {first}: --hp lr=0.5" in done.stderr and "begins at 7 by two with 0.5" in done.stdout,
+        done.stdout + done.stderr,
+    )
 
 
 def test_refusals(results, world, first):
@@ -116,8 +125,11 @@ def test_refusals(results, world, first):
         ("s3://bucket/there", 2, "can only go on from one of this store"),
     ):
         done = world.stoker("run", "--from", word, "--", "true")
-        results.check(f"--from {word.replace(first, 'JOB').replace(bare, 'BARE')} is refused",
-                      done.returncode == code and part in done.stderr, done.stderr)
+        results.check(
+            f"--from {word.replace(first, 'JOB').replace(bare, 'BARE')} is refused",
+            done.returncode == code and part in done.stderr,
+            done.stderr,
+        )
 
 
 def test_running(results, world):
@@ -126,8 +138,11 @@ def test_running(results, world):
     job = world.submit("--name", "runs", "--", PYTHON, "count.py", flag, "600")
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
     done = world.stoker("run", "--from", job)
-    results.check("--from a job that runs", done.returncode == 0 and "begins at 7" in done.stdout
-                  and f"job {job} is still Running" in done.stderr, done.stdout + done.stderr)
+    results.check(
+        "--from a job that runs",
+        done.returncode == 0 and "begins at 7" in done.stdout and f"job {job} is still Running" in done.stderr,
+        done.stdout + done.stderr,
+    )
     world.stoker("cancel", job)
 
 
@@ -163,32 +178,36 @@ def test_as_left(results, world):
     world.program(DATABASE, "database.py")
     job = world.submit("--name", "open", "--max-restarts", "1", "--", PYTHON, "database.py")
     world.wait_for("it crashes, and begins again", lambda: len(at(world, job)) == 2)
-    results.check("the next attempt begins where the last one ended", at(world, job)[1] == 30,
-                  at(world, job))
+    results.check("the next attempt begins where the last one ended", at(world, job)[1] == 30, at(world, job))
     record = world.job(job)
-    results.check("the record says from what", begins(record) == ["", "as-left-1"] and
-                  record["attempts"][0]["as_left"] == "as-left-1", record["attempts"])
+    results.check(
+        "the record says from what",
+        begins(record) == ["", "as-left-1"] and record["attempts"][0]["as_left"] == "as-left-1",
+        record["attempts"],
+    )
     log = world.stoker("logs", job, "--stream", "system").stdout
-    results.check("the log says what was kept, and as what",
-                  "left no whole checkpoint, but files: kept as they are, as as-left-1" in log and
-                  "restoring as-left-1, as a program left it: not known to be whole" in log, log)
+    results.check(
+        "the log says what was kept, and as what",
+        "left no whole checkpoint, but files: kept as they are, as as-left-1" in log
+        and "restoring as-left-1, as a program left it: not known to be whole" in log,
+        log,
+    )
     told = world.stoker("show", job).stdout
-    results.check("show says so", "from what attempt 1 left (as-left-1: as it was, not known to be "
-                  "whole)" in told, told)
+    results.check("show says so", "from what attempt 1 left (as-left-1: as it was, not known to be whole)" in told, told)
     listed = [(c["id"], c["as_left"], c["whole"]) for c in world.json("checkpoints", job)]
     results.check("checkpoints names it", listed == [("as-left-1", True, False)], listed)
     got = world.stoker("get", job, "as-left", "left")
     base = sqlite3.connect(world.work / "left" / "state.db")
     count = base.execute("select count(*) from steps").fetchone()[0]
-    results.check("get JOB as-left: a database with all its rows", got.returncode == 0 and
-                  count == at(world, job)[1], (got.stderr, count))
+    results.check("get JOB as-left: a database with all its rows", got.returncode == 0 and count == at(world, job)[1], (got.stderr, count))
     world.stoker("cancel", job, check=True)
     left = [c["id"] for c in world.json("checkpoints", job)]
     results.check("a cancel keeps what was left, too", left == ["as-left-2", "as-left-1"], left)
     other = world.submit("--from", f"{job}/as-left", "--name", "asked", "--", PYTHON, "database.py")
     world.wait_for("it runs", lambda: at(world, other))
-    results.check("run --from JOB/as-left", at(world, other)[0] > count and
-                  begins(world.job(other)) == [f"{job}/as-left-2"], at(world, other))
+    results.check(
+        "run --from JOB/as-left", at(world, other)[0] > count and begins(world.job(other)) == [f"{job}/as-left-2"], at(world, other)
+    )
     world.stoker("cancel", other, check=True)
 
 
@@ -217,18 +236,20 @@ def test_newer(results, world):
     time.sleep(1)
     world.stoker("cancel", job, check=True)
     ended(world, job)
-    words = rf"as-left-1, which is \d+m?s? ?\S* ?newer than checkpoint 1-\d"
+    words = r"as-left-1, which is \d+m?s? ?\S* ?newer than checkpoint 1-\d"
     command = f"stoker run --from {job}/as-left"
     log = world.stoker("logs", job, "--stream", "system").stdout
-    results.check("newer: the log says by how much",
-                  re.search(r"newer than checkpoint 1-\d by \d+\S*: kept as they are", log), log)
+    results.check("newer: the log says by how much", re.search(r"newer than checkpoint 1-\d by \d+\S*: kept as they are", log), log)
     listed = world.stoker("ls").stderr
     results.check("newer: ls names it", re.search(words, listed) and command in listed, listed)
     shown = world.stoker("wait", job).stdout
     results.check("newer: the end names it", re.search(words, shown) and command in shown, shown)
     again = world.stoker("retry", job, "--detach")
-    results.check("newer: retry says what it does not begin from", "starts from checkpoint" in
-                  again.stderr and re.search(words, again.stderr), again.stderr)
+    results.check(
+        "newer: retry says what it does not begin from",
+        "starts from checkpoint" in again.stderr and re.search(words, again.stderr),
+        again.stderr,
+    )
     world.stoker("cancel", again.stdout.strip(), check=True)
 
 
@@ -236,8 +257,7 @@ def test_fails_on_it(results, world):
     """A program that cannot use what it left begins at the beginning, and is not blamed."""
     job = world.submit("--name", "fails", "--max-restarts", "1", "--", PYTHON, "database.py", "x")
     record = ended(world, job)
-    results.check("it falls back", begins(record) == ["", "as-left-1", ""] and
-                  "as-left-1" in record["suspects"], record["attempts"])
+    results.check("it falls back", begins(record) == ["", "as-left-1", ""] and "as-left-1" in record["suspects"], record["attempts"])
     results.check("and ends as it began", record["result"]["exit_code"] == 7, record["result"])
 
 
@@ -263,9 +283,11 @@ def test_no_time(results, world):
     record = ended(world, job)
     results.check("no time: it begins at the beginning", begins(record) == ["", ""], record)
     log = world.stoker("logs", job, "--stream", "system").stdout
-    results.check("no time: the log says so",
-                  ("they could not be kept: " in log and "there was no time" in log) or
-                  "the last checkpoint: there was no time to save it" in log, log)
+    results.check(
+        "no time: the log says so",
+        ("they could not be kept: " in log and "there was no time" in log) or "the last checkpoint: there was no time to save it" in log,
+        log,
+    )
 
 
 def main():

@@ -49,12 +49,7 @@ class Overlap:
             path = self.world.work / f"job-{number}.yaml"
             path.write_text(
                 FILE.format(
-                    number=number,
-                    nodes=nodes,
-                    python=PYTHON,
-                    trainer=TRAINER,
-                    evidence=self.world.evidence,
-                    steps=10 * self.args.seconds,
+                    number=number, nodes=nodes, python=PYTHON, trainer=TRAINER, evidence=self.world.evidence, steps=10 * self.args.seconds
                 )
             )
             if number % 2:
@@ -87,9 +82,7 @@ class Overlap:
         while time.monotonic() < end:
             job = rng.choice(list(self.nodes))
             node = rng.randrange(self.nodes[job])
-            done = self.world.stoker(
-                "preempt", job, "--node", node, "--in", rng.choice(["0s", "200ms", "1s", "2s"])
-            )
+            done = self.world.stoker("preempt", job, "--node", node, "--in", rng.choice(["0s", "200ms", "1s", "2s"]))
             self.counts["notices"] += done.returncode == 0  # there may be no machine just now
 
     def run(self):
@@ -97,16 +90,8 @@ class Overlap:
         controllers = [self.start("controller", "--interval", "50ms") for _ in range(2)]
         self.submit()
         end = time.monotonic() + self.args.seconds
-        work = [
-            (self.loop, [["ls"], ["show", "JOB"]]),
-            (self.loop, [["controller", "--once"]]),
-            (self.preempt, end),
-            (self.preempt, end),
-        ]
-        loops = [
-            threading.Thread(target=f, args=(random.Random(f"{self.args.seed}-{i}"), what))
-            for i, (f, what) in enumerate(work)
-        ]
+        work = [(self.loop, [["ls"], ["show", "JOB"]]), (self.loop, [["controller", "--once"]]), (self.preempt, end), (self.preempt, end)]
+        loops = [threading.Thread(target=f, args=(random.Random(f"{self.args.seed}-{i}"), what)) for i, (f, what) in enumerate(work)]
         for thread in loops:
             thread.start()
         try:
@@ -124,8 +109,7 @@ class Overlap:
     def at_rest(self):
         states = [ledger_view.record(self.world.store, job)["state"] for job in self.nodes]
         return all(state in ledger_view.FINAL for state in states) and not (
-            ledger_view.listing(self.world.state / "instances")
-            or ledger_view.listing(self.world.store / "active")
+            ledger_view.listing(self.world.state / "instances") or ledger_view.listing(self.world.store / "active")
         )
 
     def judge(self, results):
@@ -137,15 +121,10 @@ class Overlap:
             launches += len(record["launches"])
             tokens |= {request["token"] for request in record["requests"]}
             results.check(
-                f"{job} ({nodes} nodes, {len(record['attempts'])} attempts) succeeded",
-                record["state"] == "Succeeded",
-                record.get("result"),
+                f"{job} ({nodes} nodes, {len(record['attempts'])} attempts) succeeded", record["state"] == "Succeeded", record.get("result")
             )
             claimed = set(ledger_view.claims(self.world.store, job))
-            ran = {
-                tuple(map(int, p.name.removesuffix(".once").rsplit("-", 2)[1:]))
-                for p in self.world.evidence.glob(f"{job}-*.once")
-            }
+            ran = {tuple(map(int, p.name.removesuffix(".once").rsplit("-", 2)[1:])) for p in self.world.evidence.glob(f"{job}-*.once")}
             results.check(f"{job}: every program had its claim", ran <= claimed, ran - claimed)
         violations = self.world.evidence / "VIOLATIONS"
         results.check(
@@ -154,11 +133,7 @@ class Overlap:
             violations.exists() and violations.read_text(),
         )
         marks = set(ledger_view.listing(self.world.state / "ended"))
-        results.check(
-            "no machine was ever made without a launch in a record",
-            marks <= tokens,
-            marks - tokens,
-        )
+        results.check("no machine was ever made without a launch in a record", marks <= tokens, marks - tokens)
         results.check("no verb failed", not self.failed, self.failed[:3])
         print(f"overlap: {attempts} attempts, {launches} launches, {dict(self.counts)}")
 

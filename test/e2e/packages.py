@@ -59,10 +59,8 @@ def editable_env(world):
     (site / "__editable__.path.pth").write_text(f"{work}/src\n{work}/space\n")
     for name, how in (("appended", "append("), ("first", "insert(0, ")):
         where = package(work / "libs", name)
-        (site / f"__editable___{name}_finder.py").write_text(
-            FINDER.format(name=name, path=where, how=how))
-        (site / f"__editable__.{name}.pth").write_text(
-            f"import __editable___{name}_finder; __editable___{name}_finder.install()\n")
+        (site / f"__editable___{name}_finder.py").write_text(FINDER.format(name=name, path=where, how=how))
+        (site / f"__editable__.{name}.pth").write_text(f"import __editable___{name}_finder; __editable___{name}_finder.install()\n")
     (site / "linked").symlink_to(package(work / "flit", "linked"))
     # setuptools' strict mode: a folder of links, which git ignores.
     strict = work / "build" / "__editable__.strict" / "strict"
@@ -79,20 +77,38 @@ def editable_env(world):
     package(site, "usual")
     (world.root / "customs").mkdir()
     (world.root / "customs" / "sitecustomize.py").write_text("import sys; sys.own_customs = True\n")
-    return {"PATH": f"{world.home}/mine/bin:{world.env['PATH']}",
-            "PYTHONPATH": f"{world.root}/customs"}
+    return {"PATH": f"{world.home}/mine/bin:{world.env['PATH']}", "PYTHONPATH": f"{world.root}/customs"}
 
 
 def editable(results, world):
     env = editable_env(world)
     (world.work / "look.py").write_text(LOOK)
-    names = ["path_kind", "path_kind.sub", "path_kind._version", "ns.inner", "appended",
-             "appended.sub", "first", "linked", "strict", "built", "built.sub", "usual"]
-    job = world.submit("--max-restarts", "1", "--", "sh", "-c",
-                       f'python look.py {" ".join(names)}; python -c "import sys; '
-                       'print(\'IS customs\', sys.own_customs)"; '
-                       f'while test $STOKER_ATTEMPT = 1 && ! test -e {world.evidence}/go; '
-                       'do sleep 0.05; done; test $STOKER_ATTEMPT = 2', env=env)  # fmt: skip
+    names = [
+        "path_kind",
+        "path_kind.sub",
+        "path_kind._version",
+        "ns.inner",
+        "appended",
+        "appended.sub",
+        "first",
+        "linked",
+        "strict",
+        "built",
+        "built.sub",
+        "usual",
+    ]
+    job = world.submit(
+        "--max-restarts",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        f'python look.py {" ".join(names)}; python -c "import sys; '
+        "print('IS customs', sys.own_customs)\"; "
+        f"while test $STOKER_ATTEMPT = 1 && ! test -e {world.evidence}/go; "
+        "do sleep 0.05; done; test $STOKER_ATTEMPT = 2",
+        env=env,
+    )
     for file in world.work.rglob("*.py"):
         if "V =" in file.read_text() and not file.is_symlink():
             file.write_text(file.read_text().replace("packed", "live"))
@@ -100,49 +116,58 @@ def editable(results, world):
     world.stoker("wait", job, timeout=60)
     again = world.stoker("retry", job, env=env, timeout=60)
     log = world.stoker("logs", job, "--stream", "system").stdout
-    for where, text, times in (("job", world.stoker("logs", job).stdout, 2),
-                               ("retry", again.stdout, 1)):
+    for where, text, times in (("job", world.stoker("logs", job).stdout, 2), ("retry", again.stdout, 1)):
         found = {}
         for line in re.findall(r"IS (\S+) (.*)", text):
             found.setdefault(line[0], set()).add(line[1].split(" /")[0])
         live = {n for n, values in found.items() if "live" in values}
         packed = {n for n, values in found.items() if values == {"packed"}}
-        results.check(f"editable: the {where} imports its copy, also before finders, in children",
-                      packed >= set(names) - {"path_kind._version", "built", "built.sub"}, text)
-        results.check(f"editable: the {where} has what was not packed",
-                      found.get("path_kind._version") == {"made"}, text)
-        results.check(f"editable: the {where} takes a package with compiled modules whole",
-                      live == {"built", "built.sub"}, text)
-        results.check(f"editable: the {where} has its own sitecustomize, and in all children",
-                      found.get("customs") == {"True"}
-                      and text.count("IS first ") >= 2 * times, text)
-    results.check("editable: the log says both", "strict is installed for editing" in log
-                  and "path_kind/_version.py" in log and "more/built/_c.so" in log
-                  and "as it is, not its copy" in log, log)
-    none = world.stoker("run", "--", PYTHON, "-c",
-                        "import os; print('IS', os.environ.get('PYTHONPATH'))")
-    results.check("editable: nothing is set where nothing is installed so",
-                  "IS None" in none.stdout, none.stdout + none.stderr)
+        results.check(
+            f"editable: the {where} imports its copy, also before finders, in children",
+            packed >= set(names) - {"path_kind._version", "built", "built.sub"},
+            text,
+        )
+        results.check(f"editable: the {where} has what was not packed", found.get("path_kind._version") == {"made"}, text)
+        results.check(f"editable: the {where} takes a package with compiled modules whole", live == {"built", "built.sub"}, text)
+        results.check(
+            f"editable: the {where} has its own sitecustomize, and in all children",
+            found.get("customs") == {"True"} and text.count("IS first ") >= 2 * times,
+            text,
+        )
+    results.check(
+        "editable: the log says both",
+        "strict is installed for editing" in log
+        and "path_kind/_version.py" in log
+        and "more/built/_c.so" in log
+        and "as it is, not its copy" in log,
+        log,
+    )
+    none = world.stoker("run", "--", PYTHON, "-c", "import os; print('IS', os.environ.get('PYTHONPATH'))")
+    results.check("editable: nothing is set where nothing is installed so", "IS None" in none.stdout, none.stdout + none.stderr)
 
 
 def fake_python(world):
     """A python3 for PATH whose environments have a pip that writes down what it is asked."""
     folder = world.root / "bin"
     folder.mkdir()
-    pip = (f"#!/bin/sh\nfor last; do :; done\ncat \"$last\" \"$(dirname \"$last\")\"/1.txt "
-           f">> {world.evidence}/asked 2>/dev/null\necho -- >> {world.evidence}/asked\n")
+    pip = (
+        f'#!/bin/sh\nfor last; do :; done\ncat "$last" "$(dirname "$last")"/1.txt '
+        f">> {world.evidence}/asked 2>/dev/null\necho -- >> {world.evidence}/asked\n"
+    )
     (folder / "pip").write_text(pip)
     (folder / "python3").write_text(
         f'#!/bin/sh\nif [ "$2" != venv ]; then exec {PYTHON} "$@"; fi\nfor last; do :; done\n'
-        f'mkdir -p "$last/bin" "$last/lib" && cp {folder}/pip "$last/bin/python"\n')
+        f'mkdir -p "$last/bin" "$last/lib" && cp {folder}/pip "$last/bin/python"\n'
+    )
     for name in ("pip", "python3"):
         (folder / name).chmod(0o755)
     return {"PATH": f"{folder}:{world.env['PATH']}"}
 
 
 def git(folder, *words):
-    done = subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=n@example.com", *words],
-                          cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "-c", "user.name=n", "-c", "user.email=n@example.com", *words], cwd=folder, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -160,39 +185,48 @@ def pins(results, world):
     git(lib, "tag", "-a", "v1", "-m", "v1")
     asked = world.evidence / "asked"
     (world.work / "more").mkdir()
-    (world.work / "more" / "dev.txt").write_text(
-        f"x @ git+file://{lib}@v1 ; python_version > '3'\n")
+    (world.work / "more" / "dev.txt").write_text(f"x @ git+file://{lib}@v1 ; python_version > '3'\n")
     (world.work / "requirements.txt").write_text(
-        f"git+file://{lib}@trunk#egg=gpk\n-r more/dev.txt\n-e git+file://{lib}#egg=head\n"
-        f"git+file://{lib}@{first}\n")
+        f"git+file://{lib}@trunk#egg=gpk\n-r more/dev.txt\n-e git+file://{lib}#egg=head\ngit+file://{lib}@{first}\n"
+    )
     job = world.submit("--", "true", env=env)
     world.stoker("wait", job, check=True)
     text = asked.read_text()
     record = {p["source"]: p["commit"] for p in world.job(job)["pins"]}
-    results.check("pins: branch, tag and neither are commits for pip",
-                  f"git+file://{lib}@{first}#egg=gpk\n" in text
-                  and f"-e git+file://{lib}@{first}#egg=head" in text
-                  and f"x @ git+file://{lib}@{first} ; python" in text
-                  and "/dev.txt" not in text, text)
-    results.check("pins: they are in the record, and a commit is none",
-                  record == {f"git+file://{lib}@trunk": first, f"git+file://{lib}@v1": first,
-                             f"git+file://{lib}": first}, record)
+    results.check(
+        "pins: branch, tag and neither are commits for pip",
+        f"git+file://{lib}@{first}#egg=gpk\n" in text
+        and f"-e git+file://{lib}@{first}#egg=head" in text
+        and f"x @ git+file://{lib}@{first} ; python" in text
+        and "/dev.txt" not in text,
+        text,
+    )
+    results.check(
+        "pins: they are in the record, and a commit is none",
+        record == {f"git+file://{lib}@trunk": first, f"git+file://{lib}@v1": first, f"git+file://{lib}": first},
+        record,
+    )
     results.check("pins: show has them", f"@trunk is {first}" in world.stoker("show", job).stdout)
     second = commit(lib)
     asked.unlink()
     world.stoker("retry", job, env=env, check=True)
     results.check("pins: a retry has what its job had", not asked.exists())
     moved = world.stoker("run", "--", "true", env=env, check=True)
-    results.check("pins: a new job has what is new, and says so",
-                  f"@{second}#egg=gpk" in asked.read_text() and f"commit {second[:10]}"
-                  in moved.stderr, moved.stderr + asked.read_text())
+    results.check(
+        "pins: a new job has what is new, and says so",
+        f"@{second}#egg=gpk" in asked.read_text() and f"commit {second[:10]}" in moved.stderr,
+        moved.stderr + asked.read_text(),
+    )
     asked.unlink()
     lib.rename(world.root / "away")
     gone = world.stoker("run", "--", "true", env=env, check=True)
-    results.check("pins: without an answer the environment of before is used, and it is said",
-                  not asked.exists() and "which commit that is, is not known (git says: "
-                  in gone.stderr and "made from it before is used" in gone.stdout + gone.stderr,
-                  gone.stdout + gone.stderr)
+    results.check(
+        "pins: without an answer the environment of before is used, and it is said",
+        not asked.exists()
+        and "which commit that is, is not known (git says: " in gone.stderr
+        and "made from it before is used" in gone.stdout + gone.stderr,
+        gone.stdout + gone.stderr,
+    )
 
 
 def silent_host(results, world):
@@ -207,10 +241,10 @@ def silent_host(results, world):
         took = time.monotonic() - began
         told = world.stoker("show", job).stdout
         world.stoker("wait", job, check=True)
-    results.check("pins: one that is silent is waited for 5 s, with others at once",
-                  4.5 < took < 15, took)
-    results.check("pins: and pip takes what it is", "/a@main\n" in
-                  (world.evidence / "asked").read_text() and "nobody said in time" in told, told)
+    results.check("pins: one that is silent is waited for 5 s, with others at once", 4.5 < took < 15, took)
+    results.check(
+        "pins: and pip takes what it is", "/a@main\n" in (world.evidence / "asked").read_text() and "nobody said in time" in told, told
+    )
 
 
 def main():

@@ -48,27 +48,28 @@ def test_spec(results, world):
     whole = spec.read_text()
     spec.write_text(whole.replace("true", "echo other"))
     done = world.stoker("retry", job)
-    results.check("spec: one that was changed is not obeyed",
-                  done.returncode == 1 and "spec.yaml" in done.stderr
-                  and "not what was submitted" in done.stderr and "stoker run" in done.stderr,
-                  done)  # fmt: skip
+    results.check(
+        "spec: one that was changed is not obeyed",
+        done.returncode == 1 and "spec.yaml" in done.stderr and "not what was submitted" in done.stderr and "stoker run" in done.stderr,
+        done,
+    )
     shown = world.stoker("show", job)
-    results.check("spec: show still tells the story, and says so",
-                  shown.returncode == 0 and "Succeeded" in shown.stdout
-                  and "not what was submitted" in shown.stderr, shown)  # fmt: skip
+    results.check(
+        "spec: show still tells the story, and says so",
+        shown.returncode == 0 and "Succeeded" in shown.stdout and "not what was submitted" in shown.stderr,
+        shown,
+    )
     spec.write_text(whole)
     results.check("spec: put back, all is well", world.stoker("retry", job).returncode == 0)
     live = running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60"))
     spec = world.store / "jobs" / live / "spec.yaml"
     spec.write_text(spec.read_text() + "\n# mine\n")
     waited = world.stoker("wait", live, "--timeout", "20s")
-    results.check("spec: of a job that runs: who looks is told",
-                  waited.returncode == 1 and f"stoker cancel {live}" in waited.stderr,
-                  waited)  # fmt: skip
+    results.check(
+        "spec: of a job that runs: who looks is told", waited.returncode == 1 and f"stoker cancel {live}" in waited.stderr, waited
+    )
     done = world.stoker("cancel", live)
-    results.check("spec: and cancel ends it",
-                  done.returncode == 0 and world.job(live)["state"] == "Cancelled",
-                  done)  # fmt: skip
+    results.check("spec: and cancel ends it", done.returncode == 0 and world.job(live)["state"] == "Cancelled", done)
 
 
 def test_ledger_id(results, world):
@@ -76,10 +77,15 @@ def test_ledger_id(results, world):
     whole = path.read_text()
     path.write_text(whole[:20])
     done = world.stoker("ls")
-    results.check("ledger.json cut: says what it is, and how it is written again",
-                  done.returncode == 1 and "ledger.json" in done.stderr
-                  and '"id":"ID"' in done.stderr and "not damaged" in done.stderr
-                  and "emove the file" not in done.stderr, done.stderr)  # fmt: skip
+    results.check(
+        "ledger.json cut: says what it is, and how it is written again",
+        done.returncode == 1
+        and "ledger.json" in done.stderr
+        and '"id":"ID"' in done.stderr
+        and "not damaged" in done.stderr
+        and "emove the file" not in done.stderr,
+        done.stderr,
+    )
     path.write_text(json.dumps({"format": 1, "id": json.loads(whole)["id"]}) + "\n")
     results.check("ledger.json written as told: all is back", world.json("ls"))
 
@@ -87,8 +93,7 @@ def test_ledger_id(results, world):
 def test_old_time(results, world):
     job = ended(world, "--name", "old", "--", "true")
     other = ended(world, "--name", "young", "--", "true")
-    world.wait_for("both in the index", lambda: world.json("ls")
-                   and not list((world.store / "active").glob("*")))  # fmt: skip
+    world.wait_for("both in the index", lambda: world.json("ls") and not list((world.store / "active").glob("*")))
 
     def edit(text):
         text["attempts"][0]["running"] = "1969-12-31T23:59:58.000Z"
@@ -98,9 +103,11 @@ def test_old_time(results, world):
     shutil.rmtree(world.store / "index")
     first = world.stoker("ls", "--all")
     again = world.stoker("ls", "--all")
-    results.check("a time before 1970: costs no line",
-                  all(one in first.stdout and one in again.stdout for one in (job, other))
-                  and "cannot be read" not in again.stderr, [first, again])  # fmt: skip
+    results.check(
+        "a time before 1970: costs no line",
+        all(one in first.stdout and one in again.stdout for one in (job, other)) and "cannot be read" not in again.stderr,
+        [first, again],
+    )
     # Lines that an older stoker wrote so.
     segment = next((world.store / "index").iterdir())
     lines = segment.read_text().split("\n")[:-2]
@@ -114,9 +121,11 @@ def test_old_time(results, world):
     segment.write_text(body + json.dumps(end, separators=(",", ":")) + "\n")
     mended = world.stoker("ls", "--all")
     again = world.stoker("ls", "--all")
-    results.check("a line that cannot be read: is said, and made again from the record",
-                  "1 of" in mended.stderr and job in again.stdout and other in again.stdout
-                  and "cannot be read" not in again.stderr, [mended, again])  # fmt: skip
+    results.check(
+        "a line that cannot be read: is said, and made again from the record",
+        "1 of" in mended.stderr and job in again.stdout and other in again.stdout and "cannot be read" not in again.stderr,
+        [mended, again],
+    )
 
 
 def test_records(results, world):
@@ -127,34 +136,36 @@ def test_records(results, world):
     machine = lock_holder(world.instances()[0] / "lock")
     path.write_text(whole[: len(whole) // 2])
     rows = {row["id"]: row for row in world.json("ls")}
-    results.check("ls --json: a damaged job is in it, with what is wrong",
-                  rows[bad]["state"] is None and rows[bad]["unreadable"]["code"] == "corrupt"
-                  and bad in rows[bad]["unreadable"]["message"]
-                  and rows[good]["state"] == "Running", rows)  # fmt: skip
+    results.check(
+        "ls --json: a damaged job is in it, with what is wrong",
+        rows[bad]["state"] is None
+        and rows[bad]["unreadable"]["code"] == "corrupt"
+        and bad in rows[bad]["unreadable"]["message"]
+        and rows[good]["state"] == "Running",
+        rows,
+    )
     os.unlink(path)
     os.mkfifo(path)
     began = time.monotonic()
     for words in (("ls",), ("show", bad), ("logs", bad), ("ls", "--all", "--json")):
         world.stoker(*words, timeout=20)
-    results.check("a pipe among the revisions hangs no verb",
-                  time.monotonic() - began < patience(20), time.monotonic() - began)  # fmt: skip
+    results.check("a pipe among the revisions hangs no verb", time.monotonic() - began < patience(20), time.monotonic() - began)
     said = world.stoker("show", bad)
-    results.check("and is named", said.returncode == 1 and "plain file" in said.stderr
-                  and "copy" in said.stderr, said.stderr)  # fmt: skip
+    results.check("and is named", said.returncode == 1 and "plain file" in said.stderr and "copy" in said.stderr, said.stderr)
     os.unlink(path)
     path.write_text(whole)
     results.check("put back, the job goes on", machine and world.job(bad)["state"] == "Running")
     (world.store / "active" / good).unlink()
-    results.check("active/: a job without its marker is in no list",
-                  good not in world.stoker("ls").stdout)  # fmt: skip
+    results.check("active/: a job without its marker is in no list", good not in world.stoker("ls").stdout)
     done = world.stoker("ls", "--all")
-    results.check("active/: ls --all finds it again, and says so",
-                  good in done.stdout and good in done.stderr
-                  and good in world.stoker("ls").stdout, done)  # fmt: skip
+    results.check(
+        "active/: ls --all finds it again, and says so",
+        good in done.stdout and good in done.stderr and good in world.stoker("ls").stdout,
+        done,
+    )
     (world.store / "active" / good).unlink()
     done = world.stoker("gc")
-    results.check("active/: so does gc", good in done.stderr and good in world.stoker("ls").stdout,
-                  done)  # fmt: skip
+    results.check("active/: so does gc", good in done.stderr and good in world.stoker("ls").stdout, done)
     for job in (good, bad):
         world.stoker("cancel", job, check=True)
 
@@ -166,9 +177,11 @@ def test_log_end(results, world):
     whole = world.stoker("logs", job).stdout
     segments[-1].unlink()
     done = world.stoker("logs", job)
-    results.check("logs: the end of a log that is gone is said, with how many lines",
-                  "missing" not in whole and "line 4" in whole and "missing" in done.stdout
-                  and "its node counted" in done.stdout, [whole, done.stdout])  # fmt: skip
+    results.check(
+        "logs: the end of a log that is gone is said, with how many lines",
+        "missing" not in whole and "line 4" in whole and "missing" in done.stdout and "its node counted" in done.stdout,
+        [whole, done.stdout],
+    )
 
 
 def test_screen(results, world):
@@ -181,18 +194,19 @@ def test_screen(results, world):
 
     change(world, job, edit)
     shutil.rmtree(world.store / "index")
-    for words in (("show", job), ("ls", "--all"), ("ls", "--all", "--json"),
-                  ("show", job, "--json")):  # fmt: skip
+    for words in (("show", job), ("ls", "--all"), ("ls", "--all", "--json"), ("show", job, "--json")):
         done = world.stoker(*words)
         said = done.stdout + done.stderr
-        results.check(f"screen: nothing of a record drives it: {words[0]} {words[-1]}",
-                      done.returncode == 0
-                      and not any(c in said for c in "\x1b\x07\u202e\u009b"),
-                      repr(said))  # fmt: skip
+        results.check(
+            f"screen: nothing of a record drives it: {words[0]} {words[-1]}",
+            done.returncode == 0 and not any(c in said for c in "\x1b\x07\u202e\u009b"),
+            repr(said),
+        )
     told = world.json("show", job)["job"]["launches"][0]["provider"]
     results.check("screen: --json loses nothing", told == evil, repr(told))
-    results.check("screen: a program's own bytes stay as they are on a pipe",
-                  "\x1b[31mred\x1b[0m\x1b[2J" in world.stoker("logs", job).stdout)  # fmt: skip
+    results.check(
+        "screen: a program's own bytes stay as they are on a pipe", "\x1b[31mred\x1b[0m\x1b[2J" in world.stoker("logs", job).stdout
+    )
 
 
 def test_rights(results, world):
@@ -205,8 +219,9 @@ def test_rights(results, world):
         below = [p for p in path.parents if p == top or top in p.parents]
         return all(p.stat().st_mode & 0o011 for p in below)
 
-    seen = [p for top in (store, world.state) for p in top.rglob("*")
-            if not p.is_symlink() and p.stat().st_mode & 0o077 and reached(p, top)]
+    seen = [
+        p for top in (store, world.state) for p in top.rglob("*") if not p.is_symlink() and p.stat().st_mode & 0o077 and reached(p, top)
+    ]
     results.check("rights: nobody else reads what stoker makes", not seen, seen[:5])
     world.stoker("config", "unset", "store", check=True)
 
@@ -224,12 +239,13 @@ def test_full(results, world):
         os.kill(lock_holder(lock), signal.SIGKILL)
         world.wait_for("its machine is dead", lambda: not lock_holder(lock))
         time.sleep(0.5)  # its agent, which writes reports, dies with it
-        fill = subprocess.run(["dd", "if=/dev/zero", f"of={store}/fill", "bs=1k"],
-                              capture_output=True)  # fmt: skip
+        fill = subprocess.run(["dd", "if=/dev/zero", f"of={store}/fill", "bs=1k"], capture_output=True)
         done = world.stoker("gc")
-        results.check("gc on a full disk: says so, names the job, and fails",
-                      fill.returncode and done.returncode == 1 and job in done.stderr
-                      and "space" in done.stderr.lower(), done)  # fmt: skip
+        results.check(
+            "gc on a full disk: says so, names the job, and fails",
+            fill.returncode and done.returncode == 1 and job in done.stderr and "space" in done.stderr.lower(),
+            done,
+        )
         (store / "fill").unlink()
         results.check("gc with room again", world.stoker("gc").returncode == 0)
         world.stoker("cancel", job, check=True)

@@ -24,10 +24,12 @@ def iam(server):
     import boto3
 
     return boto3.client(
-        "iam", endpoint_url=server.endpoint, region_name="us-east-1",
+        "iam",
+        endpoint_url=server.endpoint,
+        region_name="us-east-1",
         aws_access_key_id=moto_s3.KEYS["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=moto_s3.KEYS["AWS_SECRET_ACCESS_KEY"],
-    )  # fmt: skip
+    )
 
 
 def user(server, name, policy):
@@ -45,9 +47,7 @@ def user(server, name, policy):
 
 def enforce(server):
     """From here on moto checks signatures and policies of every request."""
-    request = urllib.request.Request(
-        f"{server.endpoint}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"}
-    )
+    request = urllib.request.Request(f"{server.endpoint}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})
     urllib.request.urlopen(request).read()
 
 
@@ -62,8 +62,7 @@ def trains(results, world, who):
     job = trainer(world, "4", name=who)
     code = world.stoker("wait", job, timeout=120).returncode
     kept = world.json("checkpoints", job)
-    results.check(f"{who}: a job trains, and its checkpoints are whole",
-                  code == 0 and kept and all(c["whole"] for c in kept), kept)  # fmt: skip
+    results.check(f"{who}: a job trains, and its checkpoints are whole", code == 0 and kept and all(c["whole"] for c in kept), kept)
     results.check(f"{who}: its log is read", texts(world, job)[-1] == "done")
     world.stoker("get", job, "checkpoint", world.work / "fetched", check=True)
 
@@ -111,12 +110,14 @@ def one_less():
     results = Results()
     with moto_s3.MotoS3() as server:
         rights = machine(server, "printer", {}).json("doctor", "--iam")
-        cases = [(f"{who} without {action}", who, without(rights[who], at, action))
-                 for who in ("submitter", "node") for at, action in actions(rights[who])
-                 if action not in RESUMES]  # fmt: skip
+        cases = [
+            (f"{who} without {action}", who, without(rights[who], at, action))
+            for who in ("submitter", "node")
+            for at, action in actions(rights[who])
+            if action not in RESUMES
+        ]
         cases += [(f"{who} with all", who, rights[who]) for who in ("node", "submitter")]
-        users = {text: user(server, f"u{number}", policy)
-                 for number, (text, _, policy) in enumerate(cases)}  # fmt: skip
+        users = {text: user(server, f"u{number}", policy) for number, (text, _, policy) in enumerate(cases)}
         enforce(server)
         whole = {}
         for number, (text, who, _) in reversed(list(enumerate(cases))):
@@ -141,22 +142,25 @@ def main():
         submitter, node = worlds["submitter"], worlds["node"]
         results.check("submitter: gc may sweep", submitter.stoker("gc").returncode == 0)
         found = said(submitter, "credentials")
-        results.check("doctor says for whom, and no secret",
-                      found and "user/submitter" in found[0]["text"]
-                      and keys["submitter"]["AWS_SECRET_ACCESS_KEY"] not in json.dumps(found)
-                      and keys["submitter"]["AWS_ACCESS_KEY_ID"] not in json.dumps(found),
-                      found)  # fmt: skip
+        results.check(
+            "doctor says for whom, and no secret",
+            found
+            and "user/submitter" in found[0]["text"]
+            and keys["submitter"]["AWS_SECRET_ACCESS_KEY"] not in json.dumps(found)
+            and keys["submitter"]["AWS_ACCESS_KEY_ID"] not in json.dumps(found),
+            found,
+        )
         found = said(submitter, "versioning")
-        results.check("submitter: the bucket's settings are read",
-                      found and "gone" in found[0]["text"], found)  # fmt: skip
+        results.check("submitter: the bucket's settings are read", found and "gone" in found[0]["text"], found)
         found = said(node, "versioning")
-        results.check("node: they are not, and doctor says which right is missing",
-                      found and "s3:GetBucketVersioning" in found[0]["text"], found)  # fmt: skip
+        results.check(
+            "node: they are not, and doctor says which right is missing", found and "s3:GetBucketVersioning" in found[0]["text"], found
+        )
         submitter.stoker("config", "set", "store", f"s3://{moto_s3.BUCKET}/others", check=True)
         refused = submitter.stoker("ls")
-        results.check("another prefix is refused, and said to be",
-                      refused.returncode == 1 and "AccessDenied" in refused.stderr,
-                      refused.stderr)  # fmt: skip
+        results.check(
+            "another prefix is refused, and said to be", refused.returncode == 1 and "AccessDenied" in refused.stderr, refused.stderr
+        )
     results.finish()
 
 

@@ -43,26 +43,14 @@ run: exec {PYTHON} tell.py one "two words"
 """,
     )
     shutil.copy(PROGRAMS / "tell.py", work)
-    job = world.submit(
-        "job.yaml", cwd=work, env={"MY_PRIVATE_TOKEN": "do not take along", "LD_PRELOAD": ""}
-    )
+    job = world.submit("job.yaml", cwd=work, env={"MY_PRIVATE_TOKEN": "do not take along", "LD_PRELOAD": ""})
     done = world.stoker("wait", job)
-    results.check(
-        "environment: the job",
-        done.returncode == 0,
-        done.stdout + done.stderr + world.stoker("logs", job).stdout,
-    )
+    results.check("environment: the job", done.returncode == 0, done.stdout + done.stderr + world.stoker("logs", job).stdout)
     nodes = [json.loads((world.evidence / f"{rank}.json").read_text()) for rank in (0, 1)]
     ips = nodes[0]["env"]["STOKER_NODE_IPS"].split("\n")
+    results.check("environment: two addresses", len(set(ips)) == 2 and all(ip.startswith("127.") for ip in ips), ips)
     results.check(
-        "environment: two addresses",
-        len(set(ips)) == 2 and all(ip.startswith("127.") for ip in ips),
-        ips,
-    )
-    results.check(
-        "environment: the master's port works on the master's address",
-        [n["port"] for n in nodes] == ["", ""],
-        [n["port"] for n in nodes],
+        "environment: the master's port works on the master's address", [n["port"] for n in nodes] == ["", ""], [n["port"] for n in nodes]
     )
     for rank, node in enumerate(nodes):
         check_node(results, job, rank, node, ips)
@@ -113,8 +101,7 @@ def check_node(results, job, rank, node, ips):
     results.check(f"environment: every name on node {rank}", not wrong, wrong)
     results.check(
         f"environment: parameters as JSON on node {rank}",
-        json.loads(env["STOKER_HPS"])
-        == {"epochs": 20, "lr": 0.1, "opt": "adam", "layers": [64, 32]},
+        json.loads(env["STOKER_HPS"]) == {"epochs": 20, "lr": 0.1, "opt": "adam", "layers": [64, 32]},
         env["STOKER_HPS"],
     )
     strays = {
@@ -128,11 +115,7 @@ def check_node(results, job, rank, node, ips):
         "AIP_MODEL_DIR",
         "NO_COLOR",
     } & set(env)
-    results.check(
-        f"environment: nothing else on node {rank}",
-        not strays and not any(n.startswith("STOKER__") for n in env),
-        strays,
-    )
+    results.check(f"environment: nothing else on node {rank}", not strays and not any(n.startswith("STOKER__") for n in env), strays)
     results.check(
         f"environment: arguments and folder on node {rank}",
         node["argv"] == ["one", "two words"] and {"tell.py", "job.yaml"} <= set(node["files"]),
@@ -149,51 +132,23 @@ def ended(world, *args, **kwargs):
 
 def test_limits(results, world):
     code, job, took = ended(
-        world,
-        "--max-duration",
-        "2s",
-        "--stop-grace",
-        "1s",
-        "--",
-        "sh",
-        "-c",
-        "trap '' TERM; while :; do sleep 0.1; done",
+        world, "--max-duration", "2s", "--stop-grace", "1s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"
     )
     results.check(
         "max_duration",
-        code == 1
-        and job["state"] == "Failed"
-        and job["result"]["reason"] == "TimedOut"
-        and 2 <= took < patience(12),
+        code == 1 and job["state"] == "Failed" and job["result"]["reason"] == "TimedOut" and 2 <= took < patience(12),
         [code, took, job.get("result")],
     )
     code, job, took = ended(
-        world,
-        "--stall",
-        "2s",
-        "--stop-grace",
-        "1s",
-        "--",
-        "sh",
-        "-c",
-        "for i in 1 2 3 4 5 6; do echo $i; sleep 0.5; done; sleep 60",
+        world, "--stall", "2s", "--stop-grace", "1s", "--", "sh", "-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.5; done; sleep 60"
     )
     results.check(
         "stall: not while it prints, then soon",
-        code != 0
-        and job["state"] == "Failed"
-        and 4.4 < took < patience(14)
-        and "no output" in job["result"]["why"],
+        code != 0 and job["state"] == "Failed" and 4.4 < took < patience(14) and "no output" in job["result"]["why"],
         [code, took, job.get("result")],
     )
-    code, job, took = ended(
-        world, "--max-duration", "30s", "--stall", "20s", "--", "sh", "-c", "sleep 1; exit 6"
-    )
-    results.check(
-        "limits: not reached",
-        code == 6 and job["result"]["reason"] == "UserError",
-        [code, job.get("result")],
-    )
+    code, job, took = ended(world, "--max-duration", "30s", "--stall", "20s", "--", "sh", "-c", "sleep 1; exit 6")
+    results.check("limits: not reached", code == 6 and job["result"]["reason"] == "UserError", [code, job.get("result")])
 
 
 def runs(world, name):
@@ -203,23 +158,14 @@ def runs(world, name):
 
 def test_restarts(results, world):
     path = world.evidence / "counted"
-    code, job, _ = ended(
-        world, "--max-restarts", "1", "--", "sh", "-c", f"echo x >> {path}; exit 3"
-    )
+    code, job, _ = ended(world, "--max-restarts", "1", "--", "sh", "-c", f"echo x >> {path}; exit 3")
     results.check(
         "max_restarts_on_errors",
-        code == 3
-        and runs(world, "counted") == 2
-        and job["error_restarts"] == 1
-        and len(job["attempts"]) == 2,
+        code == 3 and runs(world, "counted") == 2 and job["error_restarts"] == 1 and len(job["attempts"]) == 2,
         [code, runs(world, "counted"), job],
     )
     code, job, _ = ended(world, "--", "sh", "-c", f"echo x >> {path}-once; exit 3")
-    results.check(
-        "a failing program is not run again by itself",
-        code == 3 and runs(world, "counted-once") == 1,
-        job,
-    )
+    results.check("a failing program is not run again by itself", code == 3 and runs(world, "counted-once") == 1, job)
     work = folder(
         world,
         "codes",
@@ -233,10 +179,7 @@ resources: {{job_recovery: {{recover_on_exit_codes: 42}}}}
     code, job, _ = ended(world, "job.yaml", cwd=work, timeout=90)
     results.check(
         "recover_on_exit_codes",
-        code == 0
-        and job["state"] == "Succeeded"
-        and runs(world, "counted-codes") == 3
-        and job["error_restarts"] == 0,
+        code == 0 and job["state"] == "Succeeded" and runs(world, "counted-codes") == 3 and job["error_restarts"] == 0,
         [code, job],
     )
 
@@ -246,17 +189,10 @@ def test_requirements(results, world):
     work = folder(
         world,
         "venv",
-        requirements__txt="--no-index\n--no-build-isolation\n./pkg  # ours\n".replace(
-            "--no-build-isolation\n", ""
-        ),
+        requirements__txt="--no-index\n--no-build-isolation\n./pkg  # ours\n".replace("--no-build-isolation\n", ""),
         train__py="import tinypkg\nprint('version', tinypkg.VERSION, tinypkg.__file__)\n",
     )
-    pkg = folder(
-        world,
-        "venv/pkg",
-        setup__py="from setuptools import setup\n"
-        "setup(name='tinypkg', version='1', py_modules=['tinypkg'])\n",
-    )
+    pkg = folder(world, "venv/pkg", setup__py="from setuptools import setup\nsetup(name='tinypkg', version='1', py_modules=['tinypkg'])\n")
     (pkg / "tinypkg.py").write_text("VERSION = 1\n")
     seen = []
     for change in ("", "", "VERSION = 2\n"):
@@ -265,16 +201,7 @@ def test_requirements(results, world):
         begun = time.monotonic()
         # Building in a fresh environment would fetch setuptools: pip must use the one here.
         done = world.stoker(
-            "run",
-            "--env",
-            "PIP_NO_BUILD_ISOLATION=0",
-            "--env",
-            "PATH=/usr/bin:/bin",
-            "--",
-            "python3",
-            "train.py",
-            cwd=work,
-            timeout=100,
+            "run", "--env", "PIP_NO_BUILD_ISOLATION=0", "--env", "PATH=/usr/bin:/bin", "--", "python3", "train.py", cwd=work, timeout=100
         )
         log = world.stoker("logs", "-", "--stream", "system").stdout
         seen.append(
@@ -291,23 +218,14 @@ def test_requirements(results, world):
         seen[0][:3] == (0, ["1"], True) and str(world.home / ".cache") in done.stdout,
         f"{seen} {done.stdout} {done.stderr} {log[-1500:]}",
     )
-    results.check(
-        "requirements.txt: the second run finds it", seen[1][:3] == (0, ["1"], False), seen
-    )
-    results.check(
-        "requirements.txt: another ./pkg, another environment",
-        seen[2][:3] == (0, ["2"], True),
-        seen,
-    )
+    results.check("requirements.txt: the second run finds it", seen[1][:3] == (0, ["1"], False), seen)
+    results.check("requirements.txt: another ./pkg, another environment", seen[2][:3] == (0, ["2"], True), seen)
     (work / "requirements.txt").write_text("--no-index\nno-such-package-here\n")
     done = world.stoker("run", "--", "true", cwd=work)
     job = world.job("-")
     results.check(
         "requirements.txt: one that cannot be is the job's fault",
-        done.returncode == 1
-        and job["state"] == "Failed"
-        and len(job["attempts"]) == 1
-        and "requirements.txt" in done.stderr,
+        done.returncode == 1 and job["state"] == "Failed" and len(job["attempts"]) == 1 and "requirements.txt" in done.stderr,
         done.stderr,
     )
 
@@ -328,11 +246,8 @@ def test_out_of_memory(results, world):
     if group is None:
         print(f"skipped: out of memory with the real kernel: {why} (sys_task_test has the judging)")
         return
-    eater = (
-        "import time\nkept = []\nprint('eating', flush=True)\n"
-        "while True: kept.append(bytearray(8 << 20)); time.sleep(0.01)\n"
-    )
-    enter = f"echo $$ > {group}/cgroup.procs && exec \"$@\""
+    eater = "import time\nkept = []\nprint('eating', flush=True)\nwhile True: kept.append(bytearray(8 << 20)); time.sleep(0.01)\n"
+    enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
     try:
         done = subprocess.run(
             ["sh", "-c", enter, "sh", world.binary, "run", "--", PYTHON, "-c", eater],
@@ -360,9 +275,7 @@ def test_out_of_memory(results, world):
     code, job, _ = ended(world, "--", "sh", "-c", "kill -KILL $$")
     results.check(
         "a SIGKILL from somebody is not out of memory",
-        code == 137
-        and not job["result"].get("out_of_memory")
-        and job["result"]["why"].startswith("killed by signal 9, not by stoker"),
+        code == 137 and not job["result"].get("out_of_memory") and job["result"]["why"].startswith("killed by signal 9, not by stoker"),
         job["result"],
     )
 
@@ -383,11 +296,7 @@ def test_words(results, world):
         "left 1 process behind" in log and done.stderr.count("left 1 process behind") == 2,
         log + done.stderr,
     )
-    work = folder(
-        world,
-        "phases",
-        job__yaml="name: phases\nworkdir: .\noutputs: [never]\nsetup: sleep 3\nrun: sleep 0.3\n",
-    )
+    work = folder(world, "phases", job__yaml="name: phases\nworkdir: .\noutputs: [never]\nsetup: sleep 3\nrun: sleep 0.3\n")
     job = world.submit("job.yaml", cwd=work)
     world.wait_for("its phase", lambda: "Pending, setup" in world.stoker("ls").stdout, timeout=30)
     world.stoker("wait", job)

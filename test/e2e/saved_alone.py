@@ -40,15 +40,13 @@ for step in range(1, {STEPS} + 1):
 def steps_of(world, job, checkpoint):
     got = f"got-{job}-{checkpoint}"
     world.stoker("get", job, checkpoint, f"./{got}", check=True)
-    return {path.name: int(path.read_text().split()[0])
-            for path in sorted((world.work / got).iterdir())}
+    return {path.name: int(path.read_text().split()[0]) for path in sorted((world.work / got).iterdir())}
 
 
 def begin(world, who):
     meet = world.root / f"meet-{who}"
     meet.mkdir()
-    return world.submit("--num-nodes", "2", "--keep", "0", "--name", f"alone-{who}", "--",
-                        PYTHON, "saves.py", str(who), str(meet))
+    return world.submit("--num-nodes", "2", "--keep", "0", "--name", f"alone-{who}", "--", PYTHON, "saves.py", str(who), str(meet))
 
 
 def test_alone(results, world, who, job):
@@ -57,11 +55,9 @@ def test_alone(results, world, who, job):
     results.check(f"{who}: it ends well", ended.returncode == 0, ended.stderr)
     kept = {c["id"]: steps_of(world, job, c["id"]) for c in world.json("checkpoints", job)}
     both = {name: steps for name, steps in kept.items() if len(steps) == 4}
-    results.check(f"{who}: each is of one step", both and
-                  all(len(set(steps.values())) == 1 for steps in both.values()), kept)
+    results.check(f"{who}: each is of one step", both and all(len(set(steps.values())) == 1 for steps in both.values()), kept)
     found = {steps["rank1.pt"] for steps in both.values()}
-    results.check(f"{who}: what was saved from the third on is kept",
-                  found >= set(range(3, STEPS + 1)), kept)
+    results.check(f"{who}: what was saved from the third on is kept", found >= set(range(3, STEPS + 1)), kept)
 
 
 def main():

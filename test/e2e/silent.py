@@ -80,9 +80,7 @@ def test_silent(results, world):
     attempts = record()["attempts"]
     results.check(
         "the job goes on in a new attempt, from its checkpoint",
-        len(attempts) == 2
-        and attempts[0]["ending"]["reason"] == "NodeLost"
-        and attempts[1].get("restore"),
+        len(attempts) == 2 and attempts[0]["ending"]["reason"] == "NodeLost" and attempts[1].get("restore"),
         attempts,
     )
     left = [pid for pid in stopped if pathlib.Path(f"/proc/{pid}").exists()]

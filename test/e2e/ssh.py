@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes that ssh reaches: a real sshd on each (kit/pool.py), a bucket between them.
 
-    ssh.py [NAME…]     only these parts"""
+ssh.py [NAME…]     only these parts"""
 
 import json
 import pathlib
@@ -36,8 +36,7 @@ class Holders:
         shutil.copy(PROGRAMS / "gpu_holder.py", self.work)
 
     def submit(self, world, name, *flags):
-        return world.submit("--name", name, *flags, "--", PYTHON, "gpu_holder.py", self.evidence,
-                            name, cwd=self.work)  # fmt: skip
+        return world.submit("--name", name, *flags, "--", PYTHON, "gpu_holder.py", self.evidence, name, cwd=self.work)
 
     def starts(self):
         """[(name, host, gpus)] in order."""
@@ -76,12 +75,10 @@ def nothing_left(results, pool, *worlds):
 
 def test_first(results, pool, here, there):
     """One job of one node, from nothing; who has the same pool sees it."""
-    job = here.submit("--infra", "ssh/lab", "--name", "first", "--", "sh", "-c",
-                      "hostname; echo hello > said")  # fmt: skip
+    job = here.submit("--infra", "ssh/lab", "--name", "first", "--", "sh", "-c", "hostname; echo hello > said")
     done = here.stoker("wait", job, timeout=120)
     said = texts(there, job)
-    results.check("a job runs on a box", done.returncode == 0 and said[0].startswith("box"),
-                  (done.stderr, said))  # fmt: skip
+    results.check("a job runs on a box", done.returncode == 0 and said[0].startswith("box"), (done.stderr, said))
     here.stoker("get", job, here.root / "got", check=True)
     results.check("its output is kept", list((here.root / "got").rglob("said")))
     nothing_left(results, pool, here)
@@ -96,13 +93,18 @@ def test_shared(results, pool, here, there):
         ids[f"j{number}"] = jobs.submit(world, f"j{number}", "--infra", "ssh/lab", "--gpus", "2")
     here.wait_for("three to run", lambda: len(jobs.starts()) >= 3, timeout=60)
     first = jobs.starts()
-    results.check("one on each box", sorted(host for _, host, _ in first)
-                  == ["box1", "box2", "box3"] and {gpus for *_, gpus in first} == {"0,1"}, first)
+    results.check(
+        "one on each box",
+        sorted(host for _, host, _ in first) == ["box1", "box2", "box3"] and {gpus for *_, gpus in first} == {"0,1"},
+        first,
+    )
     waiting = [name for name in ids if name not in [each for each, *_ in first]]
     queued = {name: " ".join(there.json("show", ids[name])["queued"]) for name in waiting}
-    results.check("the others wait, and it is said where",
-                  all("1st in line: waits for 2 GPUs" in why and "box" in why
-                      for why in queued.values()), queued)  # fmt: skip
+    results.check(
+        "the others wait, and it is said where",
+        all("1st in line: waits for 2 GPUs" in why and "box" in why for why in queued.values()),
+        queued,
+    )
     jobs.let_go(*ids)
     for job in ids.values():
         here.stoker("wait", job, timeout=120)
@@ -154,15 +156,16 @@ def test_gang(results, pool, here, there):
         "print('box', open('/proc/sys/kernel/hostname').read(), addr, flush=True)\n"
     )
     for place, boxes in (("ssh/lab", 2), ("ssh/one", 1)):
-        job = here.submit("--infra", place, "--num-nodes", "2", "--gpus", "1", "--name", "pair",
-                          "--", PYTHON, "meet.py")  # fmt: skip
+        job = here.submit("--infra", place, "--num-nodes", "2", "--gpus", "1", "--name", "pair", "--", PYTHON, "meet.py")
         here.stoker("wait", job, timeout=60)
         said = texts(here, job)
         hosts = {str(b.sshd.host) for b in pool.boxes}
         used = set(boxes_of(pool, job))
-        results.check(f"two nodes meet on {boxes} of {place}",
-                      any(line.startswith("met") for line in said) and len(used) == boxes
-                      and any(host in " ".join(said) for host in hosts), (said, used))
+        results.check(
+            f"two nodes meet on {boxes} of {place}",
+            any(line.startswith("met") for line in said) and len(used) == boxes and any(host in " ".join(said) for host in hosts),
+            (said, used),
+        )
     nothing_left(results, pool, here)
 
 
@@ -170,9 +173,19 @@ def test_secret(results, pool, here, there):
     """A secret goes to the boxes that run the job, is nowhere else, and ends with the job."""
     env = {"TOKEN": "sesame-open-9731"}
     seen = pool.scratch / "secret-seen"
-    job = here.submit("--infra", "ssh/lab", "--secret", "TOKEN", "--name", "secret", "--", "sh",
-                      "-c", f'echo "$TOKEN" > {seen}-$STOKER_ATTEMPT; while [ ! -e {seen} ]; do '
-                      "sleep 0.1; done", env=env)  # fmt: skip
+    job = here.submit(
+        "--infra",
+        "ssh/lab",
+        "--secret",
+        "TOKEN",
+        "--name",
+        "secret",
+        "--",
+        "sh",
+        "-c",
+        f'echo "$TOKEN" > {seen}-$STOKER_ATTEMPT; while [ ! -e {seen} ]; do sleep 0.1; done',
+        env=env,
+    )
 
     def has_it(attempt):
         looked_at(here)
@@ -183,8 +196,7 @@ def test_secret(results, pool, here, there):
         return [file for box in pool.boxes for file in (box.sshd.state / "private").glob("*")]
 
     here.wait_for("the program to have it", lambda: has_it(1), timeout=60, every=0.2)
-    results.check("on the box, for its owner alone",
-                  len(kept()) == 1 and kept()[0].stat().st_mode & 0o777 == 0o600, kept())
+    results.check("on the box, for its owner alone", len(kept()) == 1 and kept()[0].stat().st_mode & 0o777 == 0o600, kept())
     # Its box is somebody else's once it has left it.
     jobs = Holders(pool, "secret")
     for box in pool.boxes:
@@ -214,9 +226,22 @@ def read(path):
 
 
 def train(world, steps, *flags, infra="ssh/lab", name="trained"):
-    return world.submit("--infra", infra, "--name", name, "--stop-grace", "2s", *flags, "--",
-                        PYTHON, "trainer.py", steps, "--pause", "0.1",
-                        cwd=folder_of_trainer(world))  # fmt: skip
+    return world.submit(
+        "--infra",
+        infra,
+        "--name",
+        name,
+        "--stop-grace",
+        "2s",
+        *flags,
+        "--",
+        PYTHON,
+        "trainer.py",
+        steps,
+        "--pause",
+        "0.1",
+        cwd=folder_of_trainer(world),
+    )
 
 
 def has_checkpoint(world, job):
@@ -240,8 +265,7 @@ def test_notice(results, pool, here, there):
     there.stoker("preempt", job, "--in", "5s", check=True)
     ended(results, here, "a notice: it goes on elsewhere and ends", job)
     second = texts(there, job, "--attempt", "2")
-    results.check("from a checkpoint", second[:1] and second[0].startswith("start ")
-                  and not second[0].startswith("start 0 "), second[:1])  # fmt: skip
+    results.check("from a checkpoint", second[:1] and second[0].startswith("start ") and not second[0].startswith("start 0 "), second[:1])
 
 
 def test_move(results, pool, here, there):
@@ -271,9 +295,16 @@ def test_choices(results, pool, here, there):
     def chosen(name, **ordered):
         file = here.work / f"{name}.yaml"
         either = [{"infra": "local", "cpus": all_cpus}, {"infra": "ssh/one", "gpus": 2}]
-        file.write_text(json.dumps({
-            "name": name, "run": f"exec {PYTHON} gpu_holder.py {jobs.evidence} {name}",
-            "workdir": str(jobs.work), "resources": {"any_of": either}}))
+        file.write_text(
+            json.dumps(
+                {
+                    "name": name,
+                    "run": f"exec {PYTHON} gpu_holder.py {jobs.evidence} {name}",
+                    "workdir": str(jobs.work),
+                    "resources": {"any_of": either},
+                }
+            )
+        )
         return here.submit(file)
 
     def runs_at(job, limit=60):
@@ -287,9 +318,12 @@ def test_choices(results, pool, here, there):
     said = here.job(second)["requests"]
     results.check("it is said why not here", "not local" in said[-1].get("reason", ""), said)
     third = chosen("third")
-    here.wait_for("both are full", lambda: {
-        each["provider"] for each in here.job(third)["requests"] if each.get("refusal")
-    } == {"local", "ssh"}, 60, 0.5)
+    here.wait_for(
+        "both are full",
+        lambda: {each["provider"] for each in here.job(third)["requests"] if each.get("refusal")} == {"local", "ssh"},
+        60,
+        0.5,
+    )
     results.check("nobody waits in line", here.job(third)["state"] == "Waiting", here.job(third))
     jobs.let_go("second")
     ended(results, here, "the box is free", second)
@@ -313,8 +347,7 @@ def test_rebooted(results, pool, here, there):
     why = " ".join(launch.get("close_why", "") for launch in shown["launches"])
     results.check("it is said why", "rebooted" in why, why)
     second = texts(there, job, "--attempt", "2")
-    results.check("from a checkpoint", second[:1] and not second[0].startswith("start 0 "),
-                  second[:1])  # fmt: skip
+    results.check("from a checkpoint", second[:1] and not second[0].startswith("start 0 "), second[:1])
     nothing_left(results, pool, here, there)
 
 
@@ -328,19 +361,22 @@ def test_cut_off(results, pool, here, there):
     try:
         # The pool's other boxes take jobs, and it is said which box does not answer.
         other = there.stoker("run", "--detach", "--infra", "ssh/lab", "--", "hostname", timeout=120)
-        results.check("other boxes take jobs, and it is said which does not answer",
-                      other.returncode == 0 and "box1" in other.stderr, other.stderr)
+        results.check(
+            "other boxes take jobs, and it is said which does not answer", other.returncode == 0 and "box1" in other.stderr, other.stderr
+        )
         while time.monotonic() < until:
             looked_at(here, there)
             time.sleep(2)
     finally:
         pool.boxes[0].cut(False)
-    there.wait_for("its node to report again", lambda: here.json("show", job)["job"]["state"]
-                   == "Running", timeout=60, every=1)
+    there.wait_for("its node to report again", lambda: here.json("show", job)["job"]["state"] == "Running", timeout=60, every=1)
     jobs.let_go("cut")
     ended(results, here, "a minute without a wire: it ends as if nothing had been", job)
-    results.check("one attempt, one program", len(here.job(job)["attempts"]) == 1
-                  and len(jobs.starts()) == 1, (here.job(job)["attempts"], jobs.starts()))
+    results.check(
+        "one attempt, one program",
+        len(here.job(job)["attempts"]) == 1 and len(jobs.starts()) == 1,
+        (here.job(job)["attempts"], jobs.starts()),
+    )
     looked_at(there)
     nothing_left(results, pool, here, there)
 
@@ -355,12 +391,13 @@ def test_given_up(results, pool, here, there):
     box.cut(True)
     try:
         looked_at(here, there)
-        results.check("a box that does not answer is not taken to be gone",
-                      len(here.job(job)["attempts"]) == 1, here.job(job)["attempts"])
+        results.check("a box that does not answer is not taken to be gone", len(here.job(job)["attempts"]) == 1, here.job(job)["attempts"])
         said = here.stoker("doctor", "--infra", "ssh/lab", timeout=120)
-        results.check("doctor says which box does not answer",
-                      said.returncode == 1 and f"bad {box.name} {box.name} does not answer"
-                      in " ".join(said.stdout.split()), said.stdout)  # fmt: skip
+        results.check(
+            "doctor says which box does not answer",
+            said.returncode == 1 and f"bad {box.name} {box.name} does not answer" in " ".join(said.stdout.split()),
+            said.stdout,
+        )
         here.stoker("doctor", "--gone", box.name, check=True, timeout=120)
         ended(results, there, "a person says that it is gone: the job goes on and ends", job)
         results.check("on another box", len(set(boxes_of(pool, job))) == 2, boxes_of(pool, job))
@@ -397,11 +434,19 @@ def test_page(results, pool, here, there):
         """A command of the page, or of one of the lists of verbs in it."""
         known = line.split(" JOB")[0].removeprefix("stoker ")
         line = line.replace("s3://bucket/prefix", pool.store).replace("user@box2", "root@box2")
-        done = subprocess.run(["sh", "-c", line.replace("JOB", job or "")], cwd=work, env=env,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120)  # fmt: skip
-        results.check(f"docs/ssh.md: {line}", known in text and done.returncode == code
-                      and all(word in done.stdout for word in words), done.stdout)  # fmt: skip
+        done = subprocess.run(
+            ["sh", "-c", line.replace("JOB", job or "")],
+            cwd=work,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        results.check(
+            f"docs/ssh.md: {line}", known in text and done.returncode == code and all(word in done.stdout for word in words), done.stdout
+        )
 
     job = None
     here.stoker("config", "unset", "pools.lab", check=True)
@@ -411,10 +456,10 @@ def test_page(results, pool, here, there):
     shell("stoker doctor --infra ssh/lab", words=("box1", "2 GPUs (L4)", "box1, store"))
     command = "stoker run --infra ssh/lab --gpus 1 -- python3 train.py"
     results.check(f"docs/ssh.md: {command}", command in text)
-    run = subprocess.Popen(["sh", "-c", command], cwd=work, env=env, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
-    job = here.wait_for("it to be there", lambda: next(
-        (each["id"] for each in here.json("ls") if each["name"] == "train"), None), 60, 0.2)
+    run = subprocess.Popen(
+        ["sh", "-c", command], cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    job = here.wait_for("it to be there", lambda: next((each["id"] for each in here.json("ls") if each["name"] == "train"), None), 60, 0.2)
     has_checkpoint(here, job)
     shell("stoker places", words=("ssh/lab",))
     shell("stoker ls", words=(job,))
@@ -423,8 +468,7 @@ def test_page(results, pool, here, there):
     here.wait_for("it to go on", lambda: len(here.job(job)["attempts"]) == 2, 60, 0.2)
     go.touch()
     said = run.communicate(timeout=120)[0]
-    results.check("it runs, is interrupted, goes on and ends", run.returncode == 0
-                  and "gpus 0" in said, said)  # fmt: skip
+    results.check("it runs, is interrupted, goes on and ends", run.returncode == 0 and "gpus 0" in said, said)
     for line in ("logs -f JOB", "checkpoints JOB", "get JOB", "show JOB", "gc"):
         shell(f"stoker {line}")
     shell("stoker config set resources.infra ssh/lab")
@@ -433,8 +477,7 @@ def test_page(results, pool, here, there):
     has_checkpoint(here, job)
     shell("stoker cancel JOB")
     here.stoker("wait", job, timeout=120)
-    results.check("the setting sends jobs there, too; cancel ends it",
-                  here.job(job)["state"] == "Cancelled", here.job(job))  # fmt: skip
+    results.check("the setting sends jobs there, too; cancel ends it", here.job(job)["state"] == "Cancelled", here.job(job))
     here.stoker("config", "unset", "resources.infra", check=True)
     here.stoker("config", "set", "pools.lab", "box1,box2,box3", check=True)
     nothing_left(results, pool, here, there)
@@ -453,12 +496,11 @@ def test_two_gangs(results, pool, here, there):
 
     def holds():
         """It has box2 and waits for box1."""
-        return (pool.boxes[1].sshd.instances() and here.json("show", second)["queued"])
+        return pool.boxes[1].sshd.instances() and here.json("show", second)["queued"]
 
     here.wait_for("the second to hold box2", holds, timeout=60, every=0.5)
     first = jobs.submit(there, "first", "--priority", "1", *flags)
-    there.wait_for("the first to wait for both",
-                   lambda: len(there.json("show", first)["queued"]) == 2, timeout=60, every=0.5)
+    there.wait_for("the first to wait for both", lambda: len(there.json("show", first)["queued"]) == 2, timeout=60, every=0.5)
     jobs.let_go("hog", "first", "second")
     begun = time.monotonic()
     while time.monotonic() - begun < patience(200) and not ended_by_now(there, first, second, hog):
@@ -467,8 +509,7 @@ def test_two_gangs(results, pool, here, there):
     states = [here.job(job)["state"] for job in (hog, first, second)]
     results.check("none waits for ever", states == ["Succeeded"] * 3, states)
     order = [name for name, *_ in jobs.starts()]
-    results.check("the one that comes first runs first",
-                  order[1:] == ["first"] * 2 + ["second"] * 2, order)
+    results.check("the one that comes first runs first", order[1:] == ["first"] * 2 + ["second"] * 2, order)
     ends = [attempt["ending"]["reason"] for attempt in here.job(second)["attempts"]]
     results.check("the other was interrupted, once", ends == ["Interrupted", "Completed"], ends)
     results.check("never two on one GPU", not jobs.clashes(), jobs.clashes())
@@ -483,8 +524,7 @@ def test_jump(results, pool, here, there):
     """A box behind a jump host, under another name: the same box, whatever it is called."""
     box = pool.boxes[1]
     with pool.client.config.open("a") as config:
-        config.write(f"Host far\n  HostName {box.sshd.host}\n  HostKeyAlias box2\n"
-                     "  ProxyJump box1\n")  # fmt: skip
+        config.write(f"Host far\n  HostName {box.sshd.host}\n  HostKeyAlias box2\n  ProxyJump box1\n")
     here.stoker("config", "set", "pools.away", "far", check=True)
     jobs = Holders(pool, "jump")
     job = jobs.submit(here, "far", "--infra", "ssh/away", "--gpus", "2")
@@ -507,12 +547,15 @@ def test_places(results, pool, here, there):
     jobs = Holders(pool, "places")
     job = jobs.submit(here, "p", "--infra", "ssh/one", "--gpus", "1")
     here.wait_for("it runs", lambda: jobs.starts(), timeout=60)
-    rows = {row["part"]: row for row in here.json("places", timeout=120)
-            if row["infra"] == "ssh/lab"}  # fmt: skip
-    results.check("places tells what is free on each box", len(rows) == 3
-                  and rows["box1"]["gpus"] == [{"name": "L4", "total": 2, "free": 1}]
-                  and rows["box2"]["gpus"][0]["free"] == 2
-                  and rows["box2"]["cpus"] == 8, rows)  # fmt: skip
+    rows = {row["part"]: row for row in here.json("places", timeout=120) if row["infra"] == "ssh/lab"}
+    results.check(
+        "places tells what is free on each box",
+        len(rows) == 3
+        and rows["box1"]["gpus"] == [{"name": "L4", "total": 2, "free": 1}]
+        and rows["box2"]["gpus"][0]["free"] == 2
+        and rows["box2"]["cpus"] == 8,
+        rows,
+    )
     jobs.let_go("p")
     ended(results, here, "it ends", job)
 
@@ -523,15 +566,16 @@ def test_folder(results, pool, here, there):
     here.stoker("config", "set", "pools.lab", "box1,box2", env=env, check=True)
     here.stoker("config", "set", "store", pool.scratch / "shared", env=env, check=True)
     good = here.stoker("run", "--infra", "ssh/lab", "--", "hostname", env=env, timeout=120)
-    results.check("a folder that all see", good.returncode == 0 and "box" in good.stdout,
-                  good.stderr)  # fmt: skip
+    results.check("a folder that all see", good.returncode == 0 and "box" in good.stdout, good.stderr)
     # It is hidden from the boxes: they have a folder of that name, each its own.
     own = pool.scratch / "box3" / "home" / "store"
     here.stoker("config", "set", "store", own, env=env, check=True)
-    bad = here.stoker("run", "--detach", "--infra", "ssh/lab", "--", "hostname", env=env,
-                      timeout=120)  # fmt: skip
-    results.check("a folder that the boxes do not see is refused, with the reason",
-                  bad.returncode != 0 and "there is no ledger at" in bad.stderr, bad.stderr)
+    bad = here.stoker("run", "--detach", "--infra", "ssh/lab", "--", "hostname", env=env, timeout=120)
+    results.check(
+        "a folder that the boxes do not see is refused, with the reason",
+        bad.returncode != 0 and "there is no ledger at" in bad.stderr,
+        bad.stderr,
+    )
     nothing_left(results, pool, here)
 
 
@@ -540,14 +584,11 @@ def test_doctor(results, pool, here, there):
     good = [f"ok    box{n}" in said.stdout.replace("\t", " ") for n in (1, 2, 3)]
     results.check("doctor looks at each box", said.returncode == 0 and all(good), said.stdout)
     bad = here.stoker("run", "--detach", "--infra", "ssh/nowhere", "--", "true")
-    results.check("a pool that is none", bad.returncode != 0 and "no pool" in bad.stderr,
-                  bad.stderr)  # fmt: skip
+    results.check("a pool that is none", bad.returncode != 0 and "no pool" in bad.stderr, bad.stderr)
     two = here.stoker("run", "--detach", "--infra", "ssh/one", "--num-nodes", "2", "--", "true")
-    results.check("nodes that would wait for each other",
-                  two.returncode != 0 and "1 such nodes at once" in two.stderr, two.stderr)
+    results.check("nodes that would wait for each other", two.returncode != 0 and "1 such nodes at once" in two.stderr, two.stderr)
     much = here.stoker("run", "--detach", "--infra", "ssh/lab", "--gpus", "3", "--", "true")
-    results.check("what no box could ever run", much.returncode != 0 and "3 GPUs" in much.stderr,
-                  much.stderr)  # fmt: skip
+    results.check("what no box could ever run", much.returncode != 0 and "3 GPUs" in much.stderr, much.stderr)
 
 
 def main():

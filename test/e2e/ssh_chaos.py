@@ -64,8 +64,7 @@ class Storm:
             box.sshd.stop()
             box.sshd.start(self.pool.client.authorized)
         else:
-            done = self.worlds[0].stoker("preempt", self.rng.choice(self.jobs), "--in", "3s",
-                                         timeout=120)  # fmt: skip
+            done = self.worlds[0].stoker("preempt", self.rng.choice(self.jobs), "--in", "3s", timeout=120)
             if done.returncode != 0:
                 return
         self.done.append(f"{what} {box.name}" if what != "preempt" else what)
@@ -85,8 +84,7 @@ def kill(pid):
 
 def check_job(results, world, evidence, job):
     shown = world.json("show", job)["job"]
-    starts = [tuple(map(int, line.split()[:2]))
-              for line in (evidence / f"starts-{job}").read_text().splitlines()]  # fmt: skip
+    starts = [tuple(map(int, line.split()[:2])) for line in (evidence / f"starts-{job}").read_text().splitlines()]
     problems = []
     if shown["state"] != "Succeeded":
         problems.append(f"{shown['state']}: {shown.get('result')}")
@@ -95,8 +93,7 @@ def check_job(results, world, evidence, job):
         if after[0] < before[0] or after[1] < before[1]:
             problems.append(f"went back: {starts}")
             break
-    results.check(f"{job}: {len(shown['attempts'])} attempts, {len(starts)} starts, "
-                  f"{shown['state']}", not problems, problems)  # fmt: skip
+    results.check(f"{job}: {len(shown['attempts'])} attempts, {len(starts)} starts, {shown['state']}", not problems, problems)
 
 
 def storm_over(world, jobs):
@@ -113,10 +110,26 @@ def weather(options, results, pool, worlds, scratch):
     shutil.copy(PROGRAMS / "lab_trainer.py", work)
     jobs = []
     for number in range(options.jobs):
-        jobs.append(worlds[number % 2].submit(
-            "--infra", "ssh/lab", "--gpus", "1", "--name", f"chaos{number}", "--stop-grace", "2s",
-            "--", PYTHON, "lab_trainer.py", evidence, "150", "0.1", cwd=work, timeout=120,
-        ))  # fmt: skip
+        jobs.append(
+            worlds[number % 2].submit(
+                "--infra",
+                "ssh/lab",
+                "--gpus",
+                "1",
+                "--name",
+                f"chaos{number}",
+                "--stop-grace",
+                "2s",
+                "--",
+                PYTHON,
+                "lab_trainer.py",
+                evidence,
+                "150",
+                "0.1",
+                cwd=work,
+                timeout=120,
+            )
+        )
     print(f"{len(jobs)} jobs submitted", flush=True)
     # As a timer would: somebody looks at all jobs.
     over = threading.Event()
@@ -145,8 +158,7 @@ def weather(options, results, pool, worlds, scratch):
         results.check("never two programs of one job, nor two on one GPU", not clashes, clashes)
 
         def left():
-            return [f"{box.name} {box.sshd.instances()} {box.processes()}"
-                    for box in pool.boxes if box.sshd.instances() or box.processes()]  # fmt: skip
+            return [f"{box.name} {box.sshd.instances()} {box.processes()}" for box in pool.boxes if box.sshd.instances() or box.processes()]
 
         end = time.monotonic() + patience(90)
         while left() and time.monotonic() < end:

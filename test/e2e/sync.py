@@ -27,11 +27,7 @@ def digest(data):
 
 def tree(folder):
     """Digest by name of every file below `folder`."""
-    return {
-        str(p.relative_to(folder)): digest(p.read_bytes())
-        for p in sorted(folder.rglob("*"))
-        if p.is_file() and not p.is_symlink()
-    }
+    return {str(p.relative_to(folder)): digest(p.read_bytes()) for p in sorted(folder.rglob("*")) if p.is_file() and not p.is_symlink()}
 
 
 def make_tree(folder, seed=1):
@@ -53,15 +49,13 @@ def test_there_and_back(results, server, world):
     source, back = world.work / "source", world.work / "back"
     expected = make_tree(source)
     dry = world.json("sync", source, f"{BUCKET}/a", "--dry-run")
-    results.check("dry run: all of it, and nothing is done",
-                  len(dry["copy"]) == len(expected) and not server.keys("a/"), dry)  # fmt: skip
+    results.check("dry run: all of it, and nothing is done", len(dry["copy"]) == len(expected) and not server.keys("a/"), dry)
     up = world.json("sync", source, f"{BUCKET}/a")
     results.check("up: all files", up["files"] == len(expected), up)
     there = {key[2:]: digest(server.read(key)) for key in server.keys("a/")}
     results.check("boto3 reads the same", there == expected, set(there) ^ set(expected))
     again = world.json("sync", source, f"{BUCKET}/a")
-    results.check("up again: nothing",
-                  again["files"] == 0 and again["same"] == len(expected), again)  # fmt: skip
+    results.check("up again: nothing", again["files"] == 0 and again["same"] == len(expected), again)
     down = world.json("sync", f"{BUCKET}/a", back)
     results.check("down: the same", tree(back) == expected, down)
     again = world.json("sync", f"{BUCKET}/a", back)
@@ -81,19 +75,18 @@ def test_changes(results, server, world, source, back):
     for path in gone:
         (source / path).unlink()
     up = world.json("sync", source, f"{BUCKET}/a")
-    results.check("two changed files are copied, nothing is removed",
-                  up["files"] == 2 and up["removed"] == 0, counts(up))  # fmt: skip
+    results.check("two changed files are copied, nothing is removed", up["files"] == 2 and up["removed"] == 0, counts(up))
     up = world.json("sync", source, f"{BUCKET}/a", "--delete")
     results.check("--delete removes what is gone", up["removed"] == len(gone), counts(up))
     keys = {key[2:] for key in server.keys("a/")}
     results.check("the bucket holds what the folder does", keys == set(tree(source)), "")
     (back / "mine.txt").write_text("only here")
     down = world.json("sync", f"{BUCKET}/a", back, "--delete", "--exclude", "mine.*")
-    results.check("down with --delete: the same, but what is excluded",
-                  tree(back) == {**tree(source), "mine.txt": digest(b"only here")}, counts(down))
+    results.check(
+        "down with --delete: the same, but what is excluded", tree(back) == {**tree(source), "mine.txt": digest(b"only here")}, counts(down)
+    )
     results.check("an empty folder goes", not (back / "d3").exists(), "")
-    some = world.json("sync", source, f"{BUCKET}/some", "--exclude", "*", "--include", "d1/*",
-                      "--exclude", "*file 1*")  # fmt: skip
+    some = world.json("sync", source, f"{BUCKET}/some", "--exclude", "*", "--include", "d1/*", "--exclude", "*file 1*")
     keys = server.keys("some/")
     good = keys and all(k.startswith("some/d1/") and "file 1" not in k for k in keys)
     results.check("--include and --exclude", good and some["left_out"] > 0, keys)
@@ -101,12 +94,12 @@ def test_changes(results, server, world, source, back):
 
 def test_odd_names(results, server, world):
     for key in ("ok.txt", "esc\x1b[2J", "bell\x07", "dir/", "dir/in"):
-        server.client.put_object(Bucket=moto_s3.BUCKET, Key="odd/" + key,
-                                 Body=b"" if key.endswith("/") else b"x")  # fmt: skip
+        server.client.put_object(Bucket=moto_s3.BUCKET, Key="odd/" + key, Body=b"" if key.endswith("/") else b"x")
     into = world.work / "odd"
     down = world.json("sync", f"{BUCKET}/odd", into, ok=(1,))
-    results.check("odd names are refused one by one, the others come",
-                  sorted(tree(into)) == ["dir/in", "ok.txt"] and len(down["failed"]) == 2, down)
+    results.check(
+        "odd names are refused one by one, the others come", sorted(tree(into)) == ["dir/in", "ok.txt"] and len(down["failed"]) == 2, down
+    )
     source = world.work / "links"
     source.mkdir()
     (source / "real").write_text("real")
@@ -114,13 +107,14 @@ def test_odd_names(results, server, world):
     os.symlink("/etc/passwd", source / "outside")
     os.mkfifo(source / "pipe")
     up = world.json("sync", source, f"{BUCKET}/links")
-    results.check("a link inside is its file; others, and pipes, are left out",
-                  server.keys("links/") == ["links/inside", "links/real"]
-                  and len(up["skipped"]) == 2, up)  # fmt: skip
+    results.check(
+        "a link inside is its file; others, and pipes, are left out",
+        server.keys("links/") == ["links/inside", "links/real"] and len(up["skipped"]) == 2,
+        up,
+    )
     os.symlink("/tmp", into / "dir2")
     server.client.put_object(Bucket=moto_s3.BUCKET, Key="odd/dir2/trap", Body=b"x")
-    down = world.json("sync", f"{BUCKET}/odd", into, "--exclude", "*", "--include", "dir2/*",
-                      ok=(1,))  # fmt: skip
+    down = world.json("sync", f"{BUCKET}/odd", into, "--exclude", "*", "--include", "dir2/*", ok=(1,))
     results.check("nothing is written through a link", len(down["failed"]) == 1, down)
 
 
@@ -144,18 +138,18 @@ def test_killed(results, server, world):
 
     def parts():
         for upload in server.uploads():
-            listed = server.client.list_parts(
-                Bucket=moto_s3.BUCKET, Key=upload["Key"], UploadId=upload["UploadId"]
-            )
+            listed = server.client.list_parts(Bucket=moto_s3.BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
             return len(listed.get("Parts", []))
         return 0
 
     killed(world, words, lambda: parts() >= 2)
     had = parts()
     up = world.json("sync", *words)
-    results.check("an upload that was killed goes on",
-                  had >= 2 and up["kept_bytes"] >= had * (16 << 20)
-                  and up["bytes"] + up["kept_bytes"] == size, (had, up))  # fmt: skip
+    results.check(
+        "an upload that was killed goes on",
+        had >= 2 and up["kept_bytes"] >= had * (16 << 20) and up["bytes"] + up["kept_bytes"] == size,
+        (had, up),
+    )
     good = digest(server.read("large/large.bin")) == digest((source / "large.bin").read_bytes())
     results.check("and is whole, with nothing left", good and not server.uploads(), "")
 
@@ -175,13 +169,14 @@ def test_empty_source(results, server, world):
     (data / "only").write_text("copy")
     for more in ([], ["--dry-run"], ["--exclude", "nothing.*"]):
         done = world.stoker("sync", f"{BUCKET}/typo", data, "--delete", *more)
-        results.check(f"an empty source does not empty its target {more}",
-                      done.returncode == 1 and "--allow-empty" in done.stderr
-                      and (data / "only").exists(), done.stderr)  # fmt: skip
+        results.check(
+            f"an empty source does not empty its target {more}",
+            done.returncode == 1 and "--allow-empty" in done.stderr and (data / "only").exists(),
+            done.stderr,
+        )
     for more in ([], ["--dry-run"]):
         done = world.stoker("sync", f"{BUCKET}/typo", data, *more)
-        results.check(f"what matches nothing is an error {more}", done.returncode == 1
-                      and "matches nothing" in done.stderr, done.stderr)  # fmt: skip
+        results.check(f"what matches nothing is an error {more}", done.returncode == 1 and "matches nothing" in done.stderr, done.stderr)
     done = world.json("sync", f"{BUCKET}/typo", data, "--delete", "--allow-empty")
     results.check("but with --allow-empty", done["removed"] == 1 and not tree(data), done)
     links = world.work / "only-links"
@@ -189,8 +184,7 @@ def test_empty_source(results, server, world):
     world.json("sync", links, world.work / "nothing")
     os.symlink("/etc/passwd", links / "passwd")
     done = world.stoker("sync", links, world.work / "nothing")
-    results.check("links alone are no success", done.returncode == 1 and "1 entry was left out" in
-                  done.stderr, done.stderr)  # fmt: skip
+    results.check("links alone are no success", done.returncode == 1 and "1 entry was left out" in done.stderr, done.stderr)
 
 
 def test_one_object(results, server, world):
@@ -201,20 +195,22 @@ def test_one_object(results, server, world):
     into = world.work / "dl"
     for target in (into, f"{into}/", into / "train.tar", "train.tar"):
         done = world.json("sync", f"{BUCKET}/one/train.tar", target)
-    results.check("into a folder, and as the file that is named", sorted(tree(into)) ==
-                  ["train.tar"] and (world.work / "train.tar").is_file(), tree(into))  # fmt: skip
+    results.check(
+        "into a folder, and as the file that is named",
+        sorted(tree(into)) == ["train.tar"] and (world.work / "train.tar").is_file(),
+        tree(into),
+    )
     done = world.stoker("sync", f"{BUCKET}/one/train.tar", into, "--delete")
     results.check("with --delete it is refused", done.returncode == 2, done.stderr)
     done = world.stoker("sync", f"{BUCKET}/one/train.tar/", into)
-    results.check("a slash too many is said", done.returncode == 1 and "slash" in done.stderr,
-                  done.stderr)  # fmt: skip
+    results.check("a slash too many is said", done.returncode == 1 and "slash" in done.stderr, done.stderr)
     done = world.stoker("sync", f"{BUCKET}/one/cold", into)
-    results.check("an archived object is named as one", done.returncode == 1
-                  and "archived in DEEP_ARCHIVE" in done.stderr, done.stderr)  # fmt: skip
+    results.check("an archived object is named as one", done.returncode == 1 and "archived in DEEP_ARCHIVE" in done.stderr, done.stderr)
     put(Bucket=moto_s3.BUCKET, Key="one", Body=b"both")
     done = world.stoker("sync", f"{BUCKET}/one", into, "--exclude", "cold")
-    results.check("a prefix that is an object, too, is said", done.returncode == 0
-                  and "also the name of an object" in done.stderr, done.stderr)  # fmt: skip
+    results.check(
+        "a prefix that is an object, too, is said", done.returncode == 0 and "also the name of an object" in done.stderr, done.stderr
+    )
     tool = into / "tool"
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
@@ -227,8 +223,9 @@ def test_one_object(results, server, world):
     results.check("a mode alone is no difference there", up["files"] == 0 and up["modes"] == 0, up)
     world.json("sync", into, world.work / "exec")
     done = world.stoker("sync", into, world.work / "exec")
-    results.check("and one between folders", not os.access(world.work / "exec/tool", os.X_OK)
-                  and "copied 0 files" in done.stdout, done.stdout)  # fmt: skip
+    results.check(
+        "and one between folders", not os.access(world.work / "exec/tool", os.X_OK) and "copied 0 files" in done.stdout, done.stdout
+    )
 
 
 def test_power_cut(results, server, world):
@@ -250,8 +247,7 @@ def test_power_cut(results, server, world):
     lines = ["!\tan-earlier-boot"] + [line for line in lines[1:] if line != "."]
     journal.write_text("\n".join(lines) + "\n")
     again = world.json("sync", f"{BUCKET}/cut", back)
-    results.check("after a power cut, what had not settled is copied anew",
-                  again["files"] == 3 and torn.read_bytes() == b"xxx", again)  # fmt: skip
+    results.check("after a power cut, what had not settled is copied anew", again["files"] == 3 and torn.read_bytes() == b"xxx", again)
     again = world.json("sync", f"{BUCKET}/cut", back)
     results.check("and once", again["files"] == 0, again)
 
@@ -260,16 +256,17 @@ def test_filters_said(results, world):
     """What a filter does not do is said, once."""
     for words, said in (
         (("--include", "*.bin"), "rclone would read this mix otherwise"),
-        (("--exclude", "*", "--include", "large.bin", "--include", "*.pt"),
-         "--include '*.pt' matches nothing that exists"),
+        (("--exclude", "*", "--include", "large.bin", "--include", "*.pt"), "--include '*.pt' matches nothing that exists"),
         (("--exclude", "d1"), "--exclude 'd1' matches no file; what a folder has in it is 'd1/*'"),
         (("--exclude", "*.tmp"), ""),
-    ):  # fmt: skip
+    ):
         folder = "source" if "d1" in words else "large"
         done = world.stoker("sync", folder, f"{BUCKET}/said", *words, "--dry-run")
-        results.check(f"{' '.join(words)}: '{said}'",
-                      done.returncode == 0 and said in done.stderr and bool(said) ==
-                      bool(done.stderr), (done.returncode, done.stderr))  # fmt: skip
+        results.check(
+            f"{' '.join(words)}: '{said}'",
+            done.returncode == 0 and said in done.stderr and bool(said) == bool(done.stderr),
+            (done.returncode, done.stderr),
+        )
 
 
 def test_trouble(results, world):
@@ -280,8 +277,7 @@ def test_trouble(results, world):
         ("no memory", ("large", f"{BUCKET}/x", "--memory", "1MB"), 2),
         ("a glob that is not closed", ("large", f"{BUCKET}/x", "--exclude", "[a"), 2),
         ("nothing is included", ("large", f"{BUCKET}/x", "--exclude", "*", "--include", "*.pt"), 2),
-        ("an order that excludes all", ("large", f"{BUCKET}/x", "--include", "*", "--exclude", "*"),
-         2),
+        ("an order that excludes all", ("large", f"{BUCKET}/x", "--include", "*", "--exclude", "*"), 2),
         ("no scheme", ("large", "ftp://host/x"), 1),
     ]:
         done = world.stoker("sync", *words)

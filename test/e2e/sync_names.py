@@ -24,8 +24,7 @@ def unspelled(text):
     raw = text.encode()
     if not re.search(rb"\\x[0-9a-f]{2}", raw):
         return raw
-    return re.sub(rb"\\(?:x([0-9a-f]{2})|(\\))",
-                  lambda m: m[2] or bytes([int(m[1], 16)]), raw)  # fmt: skip
+    return re.sub(rb"\\(?:x([0-9a-f]{2})|(\\))", lambda m: m[2] or bytes([int(m[1], 16)]), raw)
 
 
 def named(done):
@@ -37,7 +36,7 @@ class S3:
 
     @staticmethod
     def held(server, prefix):
-        return {k[len(prefix):].encode(): server.read(k) for k in server.keys(prefix)}
+        return {k[len(prefix) :].encode(): server.read(k) for k in server.keys(prefix)}
 
     @staticmethod
     def put(server, key, content):
@@ -49,7 +48,7 @@ class Gcs:
 
     @staticmethod
     def held(server, prefix):
-        return {k[len(prefix):].encode(): server.read(k) for k in server.keys(prefix)}
+        return {k[len(prefix) :].encode(): server.read(k) for k in server.keys(prefix)}
 
     @staticmethod
     def put(server, key, content):
@@ -62,15 +61,13 @@ def check(results, what, done, expected, found):
     arrived = {k: v for k, v in expected.items() if k not in refused}
     wrong = hostile_names.differences(arrived, found)
     wrong += [f"named for nothing {name!r}" for name in sorted(refused - set(expected))]
-    results.check(f"{what}: {len(arrived)} byte for byte, {len(refused & set(expected))} named",
-                  not wrong and arrived, wrong)  # fmt: skip
+    results.check(f"{what}: {len(arrived)} byte for byte, {len(refused & set(expected))} named", not wrong and arrived, wrong)
     return arrived
 
 
 def test_folders(results, world, source, expected):
     done = world.json("sync", source, world.work / "copy")
-    arrived = check(results, "folder to folder", done, expected,
-                    hostile_names.read(world.work / "copy"))  # fmt: skip
+    arrived = check(results, "folder to folder", done, expected, hostile_names.read(world.work / "copy"))
     results.check("a folder holds whatever another one does", arrived == expected, done["failed"])
     done = world.json("sync", source, world.work / "copy", "--delete")
     results.check("again: nothing", done["files"] == done["removed"] == 0, done)
@@ -82,8 +79,7 @@ def test_bucket(results, world, kind, server, source, expected):
     went = check(results, f"up to {name}", up, expected, kind.held(server, "up/"))
     results.check(f"{name} takes at least 40 of them", len(went) >= 40, len(went))
     again = world.json("sync", source, f"{kind.url}/up", ok=(1,))
-    results.check(f"{name}: again: nothing, and named again",
-                  again["files"] == 0 and named(again) == named(up), again)  # fmt: skip
+    results.check(f"{name}: again: nothing, and named again", again["files"] == 0 and named(again) == named(up), again)
     back = world.work / f"back-{name}"
     down = world.json("sync", f"{kind.url}/up", back, ok=(0, 1))
     check(results, f"down from {name}", down, went, hostile_names.read(back))
@@ -102,8 +98,11 @@ def test_bucket_keys(results, world, kind, server):
     there = kind.held(server, "odd/")  # a server may have its own mind
     down = world.json("sync", f"{kind.url}/odd", into, ok=(1,))
     check(results, f"odd keys of {name}", down, there, hostile_names.read(into))
-    results.check(f"{name}: of a file and a folder of one name the file is named",
-                  {b"file"} <= named(down) and (into / "file" / "below it").exists(), down)
+    results.check(
+        f"{name}: of a file and a folder of one name the file is named",
+        {b"file"} <= named(down) and (into / "file" / "below it").exists(),
+        down,
+    )
     results.check("nothing came beside it", not (world.work / "out").exists(), "")
 
 
@@ -120,16 +119,13 @@ def test_inputs(results, world, source, expected):
     job = world.submit("--input", f"data={source}", "--", "python3", "prog.py")
     code = world.stoker("wait", job, timeout=120).returncode
     logs = world.stoker("logs", job).stdout
-    results.check("an input out of a folder: byte for byte",
-                  code == 0 and "differences []" in logs, logs[-2000:])  # fmt: skip
+    results.check("an input out of a folder: byte for byte", code == 0 and "differences []" in logs, logs[-2000:])
 
 
 def test_bucket_input(results, world, kind, server):
     """Goes on with what can be held, and says loudly what cannot."""
     (world.work / "prog.py").write_text(
-        "import os, pathlib\n"
-        "for path in pathlib.Path(os.environ['STOKER_CHANNEL_DATA']).rglob('*'):\n"
-        "    print('has', path.name)\n"
+        "import os, pathlib\nfor path in pathlib.Path(os.environ['STOKER_CHANNEL_DATA']).rglob('*'):\n    print('has', path.name)\n"
     )
     job = world.submit("--input", f"data={kind.url}/odd", "--", "python3", "prog.py")
     code = world.stoker("wait", job, timeout=120).returncode
@@ -137,8 +133,7 @@ def test_bucket_input(results, world, kind, server):
     good = code == 0 and "has below it" in logs and "NOT ALL: " in logs
     for key in ("file", "double//slash", "bell\\x07"):
         good = good and f"input data: cannot be held here, and is left out: {key}: " in logs
-    results.check("an input out of a bucket: the rest comes, and the log names what did not",
-                  good, logs[-3000:])  # fmt: skip
+    results.check("an input out of a bucket: the rest comes, and the log names what did not", good, logs[-3000:])
 
 
 def test_content(results, world, kind, server):
@@ -156,9 +151,13 @@ def test_content(results, world, kind, server):
     up = world.json("sync", source, f"{kind.url}/times")
     # moto tells no checksum of what was put at once: then both are copied.
     copied = 2 if isinstance(server, moto_s3.MotoS3) else 1
-    results.check(f"an older file of the same size is copied, {2 - copied} equal one is not",
-                  up["files"] == copied == len(dry["copy"]) and up["same"] == 2 - copied
-                  and kind.held(server, "times/") == {b"f": b"old", b"g": b"one"}, up)  # fmt: skip
+    results.check(
+        f"an older file of the same size is copied, {2 - copied} equal one is not",
+        up["files"] == copied == len(dry["copy"])
+        and up["same"] == 2 - copied
+        and kind.held(server, "times/") == {b"f": b"old", b"g": b"one"},
+        up,
+    )
 
 
 def main():
@@ -179,10 +178,8 @@ def main():
                     # Its lists are XML without url-encoding, which has no word for U+FFFE.
                     these = world.work / "source-versity"
                     these.mkdir()
-                    names = hostile_names.plant(these, [each for each in hostile_names.NAMES
-                                                        if "\ufffe".encode() not in each])
-                results.run(f"{name}: names", test_bucket, results, world, kind, server, these,
-                            names)  # fmt: skip
+                    names = hostile_names.plant(these, [each for each in hostile_names.NAMES if "\ufffe".encode() not in each])
+                results.run(f"{name}: names", test_bucket, results, world, kind, server, these, names)
                 if make is not versity_s3.VersityS3:  # whose keys are files of a folder
                     results.run(f"{name}: keys", test_bucket_keys, results, world, kind, server)
                 results.run(f"{name}: content", test_content, results, world, kind, server)

@@ -59,8 +59,7 @@ def refused(results, world, at, name, source, target, words):
     for more in (["--delete"], []) if words == ["Name two places"] else (["--delete"],):
         done = world.stoker("sync", source, target, *more, cwd=at)
         good = done.returncode == 2 and all(w in done.stderr for w in words) and tree(at) == before
-        results.check(f"{name} {more}: refused, and all is there", good,
-                      (done.returncode, done.stdout, done.stderr))  # fmt: skip
+        results.check(f"{name} {more}: refused, and all is there", good, (done.returncode, done.stdout, done.stderr))
 
 
 def test_nesting(results, world):
@@ -92,8 +91,7 @@ def test_dots(results, world):
     (at / "near").write_text("near")
     os.symlink(at / "far" / "off", at / "link")
     done = world.json("sync", "a", "link/..", "--delete", cwd=at)
-    results.check("'..' behind a link is the kernel's",
-                  tree(at / "far") == tree(at / "a") and (at / "near").exists(), done)  # fmt: skip
+    results.check("'..' behind a link is the kernel's", tree(at / "far") == tree(at / "a") and (at / "near").exists(), done)
 
 
 def test_whole_places(results, world):
@@ -110,24 +108,24 @@ def test_whole_places(results, world):
         ("s3://bucket/a", "/home", "--delete-in home"),
     ):
         done = subprocess.run(
-            [shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin"), root, "/stoker", "sync",
-             source, target, "--delete"],
-            env={"HOME": "/home/me", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-                 "AWS_REGION": "us-east-1"},
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        results.check(f"{source} to {target} with --delete: refused, and all is there",
-                      done.returncode == 2 and words in done.stderr
-                      and (root / "precious").exists() and tree(root / "a") == tree(at / "a"),
-                      (done.returncode, done.stderr))  # fmt: skip
+            [shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin"), root, "/stoker", "sync", source, target, "--delete"],
+            env={"HOME": "/home/me", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        results.check(
+            f"{source} to {target} with --delete: refused, and all is there",
+            done.returncode == 2 and words in done.stderr and (root / "precious").exists() and tree(root / "a") == tree(at / "a"),
+            (done.returncode, done.stderr),
+        )
     shutil.rmtree(root)
     (world.home / "mine").write_text("mine")
     refused(results, world, at, "a home", "a", world.home, ["--delete-in home"])
     os.symlink(world.home, at / "link")
     refused(results, world, at, "a link to a home", "a", "link", ["--delete-in home"])
     done = world.json("sync", "a", world.home, "--delete", "--delete-in", "home", cwd=at)
-    results.check("what the flag names is done",
-                  done["removed"] > 0 and not (world.home / "mine").exists(), done)  # fmt: skip
+    results.check("what the flag names is done", done["removed"] > 0 and not (world.home / "mine").exists(), done)
     for url in ("s3://bucket", "gs://bucket"):
         refused(results, world, at, f"a whole bucket {url}", "a", url, ["--delete-in bucket"])
 
@@ -136,14 +134,19 @@ def test_ledger(results, world):
     at = fresh(world, "ledgers")
     job = world.submit("--", "true", cwd=at)
     world.stoker("wait", job)
-    for target, said in ((world.store, "is a ledger"), (world.state, "the ledger ledger/ in it"),
-                         (world.store / "jobs", "lies in the ledger")):  # fmt: skip
+    for target, said in (
+        (world.store, "is a ledger"),
+        (world.state, "the ledger ledger/ in it"),
+        (world.store / "jobs", "lies in the ledger"),
+    ):
         # By name: a node that ends may still write to the record.
         before = sorted(tree(world.store / "records"))
         done = world.stoker("sync", at / "a", target, "--delete")
-        results.check(f"{target}: {said}: refused", done.returncode == 2 and said in done.stderr
-                      and before and sorted(tree(world.store / "records")) == before,
-                      done.stderr)  # fmt: skip
+        results.check(
+            f"{target}: {said}: refused",
+            done.returncode == 2 and said in done.stderr and before and sorted(tree(world.store / "records")) == before,
+            done.stderr,
+        )
     (at / "target" / "ledger.json").write_text('{"accounts": []}')
     done = world.json("sync", "a", "target", "--delete", cwd=at)
     results.check("another file of that name is none", done["removed"] == 1, done)
@@ -163,16 +166,18 @@ def test_share(results, world):
     for count, asks in ((98, False), (99, True)):
         files = fill(count)
         done = world.stoker("sync", "a", "target", "--delete", cwd=at)
-        results.check(f"{files} files, {count} of them to be removed, nobody to ask",
-                      (done.returncode == 2 and "add --yes" in done.stderr
-                       and len(tree(target)) == files) if asks
-                      else len(tree(target)) == 2, done.stderr)  # fmt: skip
+        results.check(
+            f"{files} files, {count} of them to be removed, nobody to ask",
+            (done.returncode == 2 and "add --yes" in done.stderr and len(tree(target)) == files) if asks else len(tree(target)) == 2,
+            done.stderr,
+        )
     done = world.json("sync", "a", "target", "--delete", "--dry-run", cwd=at)
     results.check("a dry run only looks", len(done["remove"]) == 99, done)
     for answer, left in (("n", 101), ("y", 2)):
         ours, theirs = pty.openpty()
-        done = subprocess.Popen([BINARY, "sync", "a", "target", "--delete"], cwd=at, env=world.env,
-                                stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs)
+        done = subprocess.Popen(
+            [BINARY, "sync", "a", "target", "--delete"], cwd=at, env=world.env, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs
+        )
         os.write(ours, answer.encode() + b"\n")
         done.wait(timeout=60)
         os.close(ours)
@@ -191,8 +196,9 @@ def test_part_names(results, world):
     (at / "target" / "f.stoker-part").write_text("theirs")
     (at / "target" / "b.stoker-part").write_text("only there")
     done = world.json("sync", "a", "target", cwd=at)
-    results.check("it is copied, as f is, and nothing else is touched",
-                  tree(at / "target") == {**tree(at / "a"), "b.stoker-part": "only there"}, done)
+    results.check(
+        "it is copied, as f is, and nothing else is touched", tree(at / "target") == {**tree(at / "a"), "b.stoker-part": "only there"}, done
+    )
     done = world.json("sync", "a", "target", "--delete", cwd=at)
     results.check("and removed like any other", done["removed"] == 1, done)
 
@@ -201,21 +207,23 @@ def test_machines(results, world):
     """What rsync would take for another machine is no folder to be made here."""
     at = fresh(world, "machines")
     done = world.stoker("sync", "a", "me@host:/data", cwd=at)
-    results.check("another machine is refused", done.returncode == 2 and "another machine"
-                  in done.stderr and not (at / "me@host:").exists(), done.stderr)
+    results.check(
+        "another machine is refused",
+        done.returncode == 2 and "another machine" in done.stderr and not (at / "me@host:").exists(),
+        done.stderr,
+    )
     done = world.stoker("sync", "a", "./me@host:/data", cwd=at)
-    results.check("a folder of such a name is not", done.returncode == 0
-                  and (at / "me@host:" / "data").is_dir(), done.stderr)
+    results.check("a folder of such a name is not", done.returncode == 0 and (at / "me@host:" / "data").is_dir(), done.stderr)
 
 
 def main():
     enter()
     results = Results()
     with World("sync-safe") as world:
-        world.env.update(AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x", AWS_REGION="us-east-1",
-                         STORAGE_EMULATOR_HOST="http://127.0.0.1:1")
-        for test in (test_nesting, test_dots, test_whole_places, test_ledger, test_share,
-                     test_part_names, test_machines):  # fmt: skip
+        world.env.update(
+            AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x", AWS_REGION="us-east-1", STORAGE_EMULATOR_HOST="http://127.0.0.1:1"
+        )
+        for test in (test_nesting, test_dots, test_whole_places, test_ledger, test_share, test_part_names, test_machines):
             results.run(test.__name__, test, results, world)
         for where in reversed(MOUNTED):
             subprocess.run(["umount", where], check=True)

@@ -31,11 +31,7 @@ class Terminal:
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, size, 0, 0))
             os.chdir(world.work)
-            os.execve(
-                world.binary,
-                [world.binary, *args],
-                {**world.env, "TERM": "xterm-256color", **(env or {})},
-            )
+            os.execve(world.binary, [world.binary, *args], {**world.env, "TERM": "xterm-256color", **(env or {})})
         self.pid = pid
 
     def read(self, until=None, timeout=20):
@@ -121,35 +117,14 @@ def test_control_sequences(results, world):
         seen,
     )
     seen = on_terminal(world, "logs", "evil", env={"NO_COLOR": "1"})
-    results.check(
-        "control sequences do not reach a terminal: logs",
-        b"red" in seen and ESCAPE not in seen and b"\x07" not in seen,
-        seen,
-    )
-    raw = subprocess.run(
-        [world.binary, "logs", "evil"], env=world.env, capture_output=True, check=True
-    ).stdout
-    results.check(
-        "a pipe gets what the program wrote",
-        raw == b"\x1b]0;owned\x07\x1b[2Jred\x1b[31m \xc2\x9b end\n",
-        raw,
-    )
-    head = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {world.binary} ls --help | head -n 1"],
-        env=world.env,
-        capture_output=True,
-    )
-    results.check(
-        "a reader that has enough is no error",
-        head.returncode == 0 and not head.stderr,
-        head.stderr,
-    )
+    results.check("control sequences do not reach a terminal: logs", b"red" in seen and ESCAPE not in seen and b"\x07" not in seen, seen)
+    raw = subprocess.run([world.binary, "logs", "evil"], env=world.env, capture_output=True, check=True).stdout
+    results.check("a pipe gets what the program wrote", raw == b"\x1b]0;owned\x07\x1b[2Jred\x1b[31m \xc2\x9b end\n", raw)
+    head = subprocess.run(["bash", "-c", f"set -o pipefail; {world.binary} ls --help | head -n 1"], env=world.env, capture_output=True)
+    results.check("a reader that has enough is no error", head.returncode == 0 and not head.stderr, head.stderr)
 
 
-BEATS = (
-    "import os, time\nwhile True:\n print('tick', flush=True)\n"
-    " open(os.environ['BEATS'], 'a').write('x'); time.sleep(0.1)\n"
-)
+BEATS = "import os, time\nwhile True:\n print('tick', flush=True)\n open(os.environ['BEATS'], 'a').write('x'); time.sleep(0.1)\n"
 
 
 def grows(path):
@@ -159,51 +134,23 @@ def grows(path):
 
 
 def test_leaving(results, world):
-    for name, leave in (
-        ("Ctrl-C", lambda t: t.type(b"\x03")),
-        ("the terminal closes", lambda t: t.hang_up()),
-    ):
+    for name, leave in (("Ctrl-C", lambda t: t.type(b"\x03")), ("the terminal closes", lambda t: t.hang_up())):
         beats = world.evidence / f"beats-{name[:4]}"
-        terminal = Terminal(
-            world,
-            "run",
-            "--name",
-            "long",
-            "--stop-grace",
-            "1s",
-            "--env",
-            f"BEATS={beats}",
-            "--",
-            PYTHON,
-            "-c",
-            BEATS,
-        )
+        terminal = Terminal(world, "run", "--name", "long", "--stop-grace", "1s", "--env", f"BEATS={beats}", "--", PYTHON, "-c", BEATS)
         seen = terminal.read(until=b"tick")
         leave(terminal)
         if name == "Ctrl-C":
             seen = terminal.read()
             results.check(
-                "Ctrl-C: says that the job goes on, and how to come back",
-                b"the job goes on" in seen and b"logs -f" in seen,
-                seen,
+                "Ctrl-C: says that the job goes on, and how to come back", b"the job goes on" in seen and b"logs -f" in seen, seen
             )
         code = terminal.code()
-        results.check(
-            f"{name}: the command ends",
-            code is not None and (code == 0 or name != "Ctrl-C"),
-            [code, seen],
-        )
-        results.check(
-            f"{name}: the job goes on", world.job("long")["state"] == "Running" and grows(beats)
-        )
+        results.check(f"{name}: the command ends", code is not None and (code == 0 or name != "Ctrl-C"), [code, seen])
+        results.check(f"{name}: the job goes on", world.job("long")["state"] == "Running" and grows(beats))
         follower = Terminal(world, "logs", "-f", "long")
         follower.read(until=b"tick")
         follower.type(b"\x03")
-        results.check(
-            f"{name}: logs -f comes back, and Ctrl-C leaves it",
-            follower.code() == 0 and grows(beats),
-            follower.seen,
-        )
+        results.check(f"{name}: logs -f comes back, and Ctrl-C leaves it", follower.code() == 0 and grows(beats), follower.seen)
         follower.hang_up()
         world.stoker("cancel", "long", check=True)
 
@@ -226,11 +173,7 @@ def test_ask(results, world):
     terminal.type(b"n\n")
     seen = terminal.read()
     code = terminal.code()
-    results.check(
-        "over 1 GiB: no is no",
-        code not in (0, None) and b"?" in seen and len(world.json("ls")) == before,
-        [code, seen],
-    )
+    results.check("over 1 GiB: no is no", code not in (0, None) and b"?" in seen and len(world.json("ls")) == before, [code, seen])
     terminal.hang_up()
     shutil.rmtree(work)
 
@@ -247,9 +190,11 @@ def test_ask_gc(results, world):
         code = terminal.code()
         terminal.hang_up()
         there = {one["id"] for one in world.json("ls", "--all") if one["goes"]}
-        results.check(f"gc --older-than asks: {answer!r}",
-                      f"This removes {len(jobs)} jobs, ".encode() in seen and there == left
-                      and (code == 0) == (answer == b"y\n"), [code, seen, there])
+        results.check(
+            f"gc --older-than asks: {answer!r}",
+            f"This removes {len(jobs)} jobs, ".encode() in seen and there == left and (code == 0) == (answer == b"y\n"),
+            [code, seen, there],
+        )
 
 
 def begun(pid, to):
@@ -293,12 +238,23 @@ def fetched(world, job, what, file, to):
     shutil.rmtree(to)
     return ok, seen
 
+
 def test_width(results, world):
     """`ls` fits the terminal that it is on; whose a job is, where a store is shared."""
-    world.stoker("run", "--name", "a-name-that-is-rather-long-for-a-table-of-jobs", "--hp",
-                 "note=模型模型模型模型模型模型", "--hp", "lr=0.1", "--", "sh", "-c", "exit 3")
-    other = {"USER": "somebody", "LOGNAME": "somebody",
-             "XDG_CONFIG_HOME": str(world.root / "somebody")}
+    world.stoker(
+        "run",
+        "--name",
+        "a-name-that-is-rather-long-for-a-table-of-jobs",
+        "--hp",
+        "note=模型模型模型模型模型模型",
+        "--hp",
+        "lr=0.1",
+        "--",
+        "sh",
+        "-c",
+        "exit 3",
+    )
+    other = {"USER": "somebody", "LOGNAME": "somebody", "XDG_CONFIG_HOME": str(world.root / "somebody")}
     world.stoker("run", "--name", "theirs", "--", "true", env=other, check=True)
     for columns in (60, 80, 120):
         for words in (["ls"], ["ls", "--hyperparameters"]):
@@ -308,19 +264,18 @@ def test_width(results, world):
             terminal.hang_up()
             rows = [row for row in seen.split("\r\n") if not row.startswith("stoker:")]
             wide = [row for row in rows if len(row) + sum(c in "模型" for c in row) > columns]
-            results.check(f"{' '.join(words)} fits {columns} columns",
-                          not wide and "theirs" in seen and "Succeeded" in seen, seen)
+            results.check(f"{' '.join(words)} fits {columns} columns", not wide and "theirs" in seen and "Succeeded" in seen, seen)
     whole = world.stoker("ls", "--hyperparameters").stdout
-    results.check("ls elsewhere has all columns",
-                  all(word in whole for word in ("WHERE", "OWNER", "somebody@here", "lr=0.1",
-                                                 "a-name-that-is-rather-long-for-a-table-of-jobs")),
-                  whole)
+    results.check(
+        "ls elsewhere has all columns",
+        all(word in whole for word in ("WHERE", "OWNER", "somebody@here", "lr=0.1", "a-name-that-is-rather-long-for-a-table-of-jobs")),
+        whole,
+    )
 
 
 def test_columns(results, world):
     """`ls --columns`: these, in this order, hyperparameters by name, and none left out."""
-    world.stoker("run", "--name", "cols", "--hp", "rate=0.25", "--hp", "user=a b", "--", "true",
-                 check=True)
+    world.stoker("run", "--name", "cols", "--hp", "rate=0.25", "--hp", "user=a b", "--", "true", check=True)
     for given, cells in [
         ("name,rate,STATUS", ["cols", "0.25", "Succeeded"]),
         ("rate,user,hp.user", ["0.25", world.json("ls", "--name", "cols")[0]["user"], "a", "b"]),
@@ -328,27 +283,26 @@ def test_columns(results, world):
     ]:
         done = world.stoker("ls", "--name", "cols", "--columns", given, check=True)
         rows = [line.split() for line in done.stdout.splitlines()]
-        heads = [n[3:] if n.startswith("hp.") else n if n == "rate" else n.upper()
-                 for n in given.split(",")]
+        heads = [n[3:] if n.startswith("hp.") else n if n == "rate" else n.upper() for n in given.split(",")]
         results.check(f"ls --columns {given}", rows == [heads, cells], done.stdout)
     every = "job,name,status,attempt,nodes,age,duration,where,reason,checkpoint,user,host"
     terminal = Terminal(world, "ls", "--columns", every, size=60)
     seen = terminal.read().decode()
     terminal.code()
     terminal.hang_up()
-    results.check("ls --columns leaves none out",
-                  all(name.upper() in seen for name in every.split(",")), seen)
-    for words, said in [(("--columns", "name,rat"), "'rat' is neither a column nor"),
-                        (("--columns", "name", "--json"), "--columns goes with none of")]:
+    results.check("ls --columns leaves none out", all(name.upper() in seen for name in every.split(",")), seen)
+    for words, said in [
+        (("--columns", "name,rat"), "'rat' is neither a column nor"),
+        (("--columns", "name", "--json"), "--columns goes with none of"),
+    ]:
         done = world.stoker("ls", *words)
-        results.check(f"ls {' '.join(words)}", done.returncode == 2 and
-                      said in done.stdout + done.stderr, done.stderr)
+        results.check(f"ls {' '.join(words)}", done.returncode == 2 and said in done.stdout + done.stderr, done.stderr)
 
 
 def bash_completes(world, script, *words):
     text = f"""source {script}
-COMP_WORDS=({' '.join(repr(w) for w in ('stoker', *words))}); COMP_CWORD={len(words)}
-{'_stoker'}; printf '%s\\n' "${{COMPREPLY[@]}}" """
+COMP_WORDS=({" ".join(repr(w) for w in ("stoker", *words))}); COMP_CWORD={len(words)}
+{"_stoker"}; printf '%s\\n' "${{COMPREPLY[@]}}" """
     done = subprocess.run(
         ["bash", "-euc", text],
         cwd=world.work,
@@ -385,9 +339,7 @@ def test_bash(results, world, script):
         (["nonsense", "jo"], ["job.yaml"]),
     ]:
         found, errors = bash_completes(world, script, *words)
-        results.check(
-            f"bash completes '{' '.join(words)}'", found == wanted and not errors, [found, errors]
-        )
+        results.check(f"bash completes '{' '.join(words)}'", found == wanted and not errors, [found, errors])
     job = world.job("findme")["id"]
     found, errors = bash_completes(world, script, "cancel", job[:5])
     results.check("bash completes ids", found == [job], [found, errors])
@@ -406,15 +358,17 @@ words=(stoker ${=TYPED} "$LAST"); CURRENT=$#words; _stoker
 
 
 def zsh_offers(env, cwd, script, typed, last):
-    done = subprocess.run(["zsh", "-fc", ZSH], cwd=cwd, capture_output=True, text=True,
-                          env={**env, "SCRIPT": script, "TYPED": typed, "LAST": last})
+    done = subprocess.run(
+        ["zsh", "-fc", ZSH], cwd=cwd, capture_output=True, text=True, env={**env, "SCRIPT": script, "TYPED": typed, "LAST": last}
+    )
     return sorted({w for w in done.stdout.split("\n") if w.startswith(last)} - {""}), done.stderr
 
 
 def fish_offers(env, cwd, script, typed, last):
     line = f"stoker {typed} {last}".replace("  ", " ")
-    done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"],
-                          cwd=cwd, capture_output=True, text=True, env=env)
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"], cwd=cwd, capture_output=True, text=True, env=env
+    )
     return sorted({w.split("\t")[0] for w in done.stdout.splitlines()}), done.stderr
 
 
@@ -436,8 +390,7 @@ def test_other_shells(results, world, paths):
             ("run", "jo", ["job.yaml"]),
         ):
             found, errors = offers(env, world.work, str(paths[shell]), typed, last)
-            results.check(f"{shell} completes '{typed} {last}'", found == wanted and not errors,
-                          f"{found} {errors}")
+            results.check(f"{shell} completes '{typed} {last}'", found == wanted and not errors, f"{found} {errors}")
 
 
 def test_man(results, world, page):
@@ -446,19 +399,9 @@ def test_man(results, world, page):
         return
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
     text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
-    results.check(
-        "the man page is clean troff", done.returncode == 0 and not done.stderr, done.stderr
-    )
-    missing = [
-        verb
-        for verb in ("run", "ls", "preempt", "controller", "completion")
-        if not re.search(rf"^\s+{verb}$", text, re.M)
-    ]
-    results.check(
-        "the man page has every verb and its examples",
-        not missing and "$ stoker preempt - --node 1 --in 2m" in text,
-        missing,
-    )
+    results.check("the man page is clean troff", done.returncode == 0 and not done.stderr, done.stderr)
+    missing = [verb for verb in ("run", "ls", "preempt", "controller", "completion") if not re.search(rf"^\s+{verb}$", text, re.M)]
+    results.check("the man page has every verb and its examples", not missing and "$ stoker preempt - --node 1 --in 2m" in text, missing)
 
 
 def main():
@@ -477,9 +420,7 @@ def main():
         results.run("other shells", test_other_shells, results, world, paths)
         results.run("man", test_man, results, world, paths["man"])
         results.run("asking before jobs go", test_ask_gc, results, world)
-        results.run(
-            "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
-        )
+        results.run("nothing left", lambda: world.wait_for("no instance", lambda: not world.instances()))
     results.finish()
 
 

@@ -35,16 +35,21 @@ def ended(world, *jobs):
     def all_over():
         states = {j["id"]: j["state"] for j in world.json("ls", "--all")}
         return all(states[job] in ENDS for job in jobs) and [states[job] for job in jobs]
+
     states = world.wait_for(f"the end of {jobs}", all_over, 60, 0.2)
     assert set(states) == {"Succeeded"}, states
 
 
 def holds(world, name):
     """Tells which GPUs it sees, and runs until the file `name` is there."""
-    return ["--", "sh", "-c",
-            f'echo "${{CUDA_VISIBLE_DEVICES-unset}}" > {world.evidence}/.{name}; '
-            f"mv {world.evidence}/.{name} {world.evidence}/{name}.runs; "
-            f"while [ ! -e {world.evidence}/{name} ]; do sleep 0.05; done"]
+    return [
+        "--",
+        "sh",
+        "-c",
+        f'echo "${{CUDA_VISIBLE_DEVICES-unset}}" > {world.evidence}/.{name}; '
+        f"mv {world.evidence}/.{name} {world.evidence}/{name}.runs; "
+        f"while [ ! -e {world.evidence}/{name} ]; do sleep 0.05; done",
+    ]
 
 
 def hold(world, name, *flags, **more):
@@ -57,8 +62,7 @@ def gpus_of(world, name):
 
 
 def running(world, *names):
-    world.wait_for(f"{names} to run",
-                   lambda: all(gpus_of(world, name) is not None for name in names))
+    world.wait_for(f"{names} to run", lambda: all(gpus_of(world, name) is not None for name in names))
 
 
 def not_running(world, *names):
@@ -113,6 +117,7 @@ def nothing_left(world):
     def none():
         queue = pathlib.Path(world.env["STOKER_QUEUE"])
         return [p.name for p in queue.iterdir()] == ["lock"] and not processes(world)
+
     world.wait_for("an empty queue and no process", none, 20)
 
 
@@ -133,13 +138,13 @@ def test_usage(world):
     smi.write_text(NVIDIA_SMI)
     smi.chmod(0o755)
     world.env["PATH"] = f"{smi.parent}:{world.env['PATH']}"
-    jobs = {"a": hold(world, "a", "--gpus", "1"), "b": hold(world, "b", "--gpus", "1"),
-            "none": hold(world, "none", "--gpus", "0")}
+    jobs = {"a": hold(world, "a", "--gpus", "1"), "b": hold(world, "b", "--gpus", "1"), "none": hold(world, "none", "--gpus", "0")}
     running(world, *jobs)
 
     def told(name):
         report = world.json("show", jobs[name])["reports"][0]
         return [gpu["index"] for gpu in report.get("gpu") or []]
+
     for name in "ab":
         world.wait_for(f"{name} is told of its GPU", lambda: told(name), 20)
         assert told(name) == [int(gpus_of(world, name))], (name, told(name))
@@ -195,16 +200,18 @@ def test_never(world):
     """What could never fit is refused, with what there is; over a file for other machines it is
     said and ignored."""
     machine(world, "cpus=2 memory=8000000000 gpus=2 name=L4")
-    for flags, said in ((["--gpus", "3"], "3 GPUs; this machine has 2 GPUs (L4)"),
-                        (["--gpus", "H100:1"], "1 H100; this machine has 2 GPUs (L4)"),
-                        (["--cpus", "3"], "3 CPUs; this machine has 2 CPUs"),
-                        (["--cpus", "1.5", "--num-nodes", "2"], "3 CPUs; this machine has 2"),
-                        (["--memory", "16"], "17.2 GB of memory; this machine has 8.0 GB")):
+    for flags, said in (
+        (["--gpus", "3"], "3 GPUs; this machine has 2 GPUs (L4)"),
+        (["--gpus", "H100:1"], "1 H100; this machine has 2 GPUs (L4)"),
+        (["--cpus", "3"], "3 CPUs; this machine has 2 CPUs"),
+        (["--cpus", "1.5", "--num-nodes", "2"], "3 CPUs; this machine has 2"),
+        (["--memory", "16"], "17.2 GB of memory; this machine has 8.0 GB"),
+    ):
         done = world.stoker("run", "--detach", *flags, "--", "true")
         assert done.returncode == 1 and said in done.stderr, (done.returncode, done.stderr)
     (world.work / "far.yaml").write_text(
-        "name: far\nresources: {infra: aws, accelerators: H100:8, cpus: 96+, memory: 1+}\n"
-        "run: echo here\n")
+        "name: far\nresources: {infra: aws, accelerators: H100:8, cpus: 96+, memory: 1+}\nrun: echo here\n"
+    )
     done = world.stoker("run", "--infra", "local", "far.yaml")
     assert done.returncode == 0 and "here" in done.stdout, done.stderr
     assert "not asked for: 8 H100; this machine has 2 GPUs (L4)" in done.stderr, done.stderr
@@ -221,10 +228,8 @@ def test_order(world):
     first = hold(world, "first")
     running(world, "first")
     note = ["--", "sh", "-c", f"echo $STOKER_JOB_NAME >> {world.evidence}/order"]
-    jobs = [world.submit("--name", name, *flags, *note)
-            for name, *flags in (["a"], ["b"], ["high", "--priority", "5"], ["c"])]
-    assert [queued(world, job).split("local: ")[1][:11] for job in jobs] == [
-        "2nd in line", "3rd in line", "1st in line", "4th in line"]
+    jobs = [world.submit("--name", name, *flags, *note) for name, *flags in (["a"], ["b"], ["high", "--priority", "5"], ["c"])]
+    assert [queued(world, job).split("local: ")[1][:11] for job in jobs] == ["2nd in line", "3rd in line", "1st in line", "4th in line"]
     let_go(world, "first")
     ended(world, first, *jobs)
     assert (world.evidence / "order").read_text().split() == ["high", "a", "b", "c"]
@@ -292,8 +297,7 @@ def test_killed(world):
     one = hold(world, "one")
     running(world, "one")
     two = hold(world, "two")
-    waiters = [pid for pid in processes(world)
-               if b"__waiter" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+    waiters = [pid for pid in processes(world) if b"__waiter" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
     assert len(waiters) == 1, waiters
     os.kill(waiters[0], signal.SIGKILL)
     let_go(world, "one")
@@ -397,33 +401,31 @@ def test_many(world):
     machine(world, "cpus=2 memory=0 gpus=0")
     gate = hold(world, "gate", "--cpus", "2")
     running(world, "gate")
-    program = ["--", "sh", "-c", f"b=$(date +%s%N); sleep 0.05; echo $b $(date +%s%N) > "
-               f"{world.evidence}/$STOKER_JOB_ID.at"]
+    program = ["--", "sh", "-c", f"b=$(date +%s%N); sleep 0.05; echo $b $(date +%s%N) > {world.evidence}/$STOKER_JOB_ID.at"]
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         jobs = list(pool.map(lambda _: world.submit(*program, timeout=300), range(world.jobs)))
     submitted = time.monotonic() - begin
     assert len(tickets(world)) == world.jobs + 1
-    waiting = [pid for pid in processes(world)
-               if b"__waiter" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+    waiting = [pid for pid in processes(world) if b"__waiter" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
     assert len(waiting) == 1, waiting
     begin = time.monotonic()
     last = world.jobs
     world.stoker("ls", timeout=300)
     look = time.monotonic() - begin
-    print(f"      {world.jobs} jobs submitted in {submitted:.1f} s; one process waits for all of "
-          f"them, with {kilobytes(waiting[0])} kB: {kilobytes(waiting[0]) / last:.0f} kB a waiting "
-          f"job; 'ls' of them takes {look:.1f} s", flush=True)
+    print(
+        f"      {world.jobs} jobs submitted in {submitted:.1f} s; one process waits for all of "
+        f"them, with {kilobytes(waiting[0])} kB: {kilobytes(waiting[0]) / last:.0f} kB a waiting "
+        f"job; 'ls' of them takes {look:.1f} s",
+        flush=True,
+    )
     begin = time.monotonic()
     let_go(world, "gate")
-    world.wait_for("all to be through",
-                   lambda: len(list(world.evidence.glob("*.at"))) == world.jobs,
-                   60 + 2 * world.jobs, 0.2)
+    world.wait_for("all to be through", lambda: len(list(world.evidence.glob("*.at"))) == world.jobs, 60 + 2 * world.jobs, 0.2)
     took = time.monotonic() - begin
     ended(world, gate, *jobs)
     most = most_at_once(world.evidence)
-    print(f"      {took / world.jobs:.2f} s a job from first to last; {most} at once at most",
-          flush=True)
+    print(f"      {took / world.jobs:.2f} s a job from first to last; {most} at once at most", flush=True)
     assert most == 2, most
     nothing_left(world)
 
@@ -434,8 +436,7 @@ def test_many_killed(world):
     machine(world, "cpus=2 memory=0 gpus=0")
     gate = hold(world, "gate", "--cpus", "2")
     running(world, "gate")
-    program = ["--", "sh", "-c", f"b=$(date +%s%N); sleep 0.05; echo $b $(date +%s%N) > "
-               f"{world.evidence}/$STOKER_JOB_ID.at"]
+    program = ["--", "sh", "-c", f"b=$(date +%s%N); sleep 0.05; echo $b $(date +%s%N) > {world.evidence}/$STOKER_JOB_ID.at"]
     count = max(world.jobs // 3, 8) if world.jobs < 100 else world.jobs
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         jobs = list(pool.map(lambda _: world.submit(*program, timeout=300), range(count)))
@@ -464,11 +465,14 @@ def test_many_killed(world):
     def through():
         # A machine is given up at one look, and what ran there begun again at the next.
         return done() == count or not world.stoker("ls", check=True, timeout=300)
+
     world.wait_for("all to be through", through, 60 + 2 * count, 2)
     ended(world, gate, *jobs)
     most = most_at_once(world.evidence)
-    print(f"      {count} waited; {first:.1f} s after the look the first was through; killed again "
-          f"with {at} through; {most} at once at most", flush=True)
+    print(
+        f"      {count} waited; {first:.1f} s after the look the first was through; killed again with {at} through; {most} at once at most",
+        flush=True,
+    )
     assert most <= 2, most
     nothing_left(world)
 

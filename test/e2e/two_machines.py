@@ -54,9 +54,7 @@ def test_followed(results, here, there):
     clock(here, 20)
     job = running(here, here.submit("--name", "followed", "--", PYTHON, "prog.py"))
     listed = {j["id"]: j for j in there.json("ls")}
-    results.check(
-        "the other lists it", listed.get(job, {}).get("state") == "Running", listed.get(job)
-    )
+    results.check("the other lists it", listed.get(job, {}).get("state") == "Running", listed.get(job))
     shown = there.json("show", job)["job"]
     results.check("the other shows it", shown["name"] == "followed", shown)
     follows_closely(results, lags_of(there, job), 8)
@@ -83,9 +81,7 @@ def test_both(results, here, there):
     said = [w.stoker("logs", jobs[1 - at]).stdout for at, w in enumerate((here, there))]
     results.check(
         "each waits for the other's job, and reads where it ran",
-        codes == [0, 0]
-        and there.machine.name in said[0]
-        and here.machine.name in said[1],
+        codes == [0, 0] and there.machine.name in said[0] and here.machine.name in said[1],
         (codes, said),
     )
     records = [here.job(job) for job in jobs]

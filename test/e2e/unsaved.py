@@ -46,8 +46,7 @@ class FullStore:
             "checkpoint": self.submit("--", "sh", "-c", f"{gate}; {save}"),
         }
         spec = self.world.work / "required.yaml"
-        spec.write_text("outputs: [{path: out, required: true}]\nstop_grace: 1s\n"
-                        f"run: |\n  {gate}\n  {write}\n")
+        spec.write_text(f"outputs: [{{path: out, required: true}}]\nstop_grace: 1s\nrun: |\n  {gate}\n  {write}\n")
         self.jobs["required"] = self.submit(spec)
         fill(self.store, SAVES // 2)
         self.world.open_gate()
@@ -61,8 +60,7 @@ class FullStore:
             self.world.wait_for("the store is full", lambda j=job: says_full(self.world, j))
         time.sleep(5)  # and it is said in some more tries
         job = self.jobs["outputs"]
-        self.saving = {"show": self.world.stoker("show", job).stdout,
-                       "ls": self.world.stoker("ls").stderr}
+        self.saving = {"show": self.world.stoker("show", job).stdout, "ls": self.world.stoker("ls").stderr}
         self.saving_ms = self.world.json("show", job)["saving_ms"]
         self.world.stoker("cancel", "--no-wait", *self.jobs.values(), check=True)
 
@@ -70,8 +68,11 @@ class FullStore:
         """Once, with what it is about, and never by the name of a temporary file."""
         log = self.world.stoker("logs", self.jobs[name]).stdout
         once = [line for line in log.split("\n") if "trying again" in line]
-        results.check(f"{name}: a full store is said once, with the file and the store",
-                      len(once) == 1 and what in once[0] and str(self.store) in once[0], log)
+        results.check(
+            f"{name}: a full store is said once, with the file and the store",
+            len(once) == 1 and what in once[0] and str(self.store) in once[0],
+            log,
+        )
         results.check(f"{name}: and until when it is tried", "for 1h, or for 1m after" in log, log)
         results.check(f"{name}: no temporary name is said", ".tmp/" not in log, log)
 
@@ -82,29 +83,28 @@ class FullStore:
         place = world.state / "unsaved" / f"{job}-1-0"
         there = {str(p.relative_to(place)): p.read_bytes() for p in place.rglob("*") if p.is_file()}
         expected = {path: (word * SAVES)[:SAVES] for path, word in files.items()}
-        results.check(f"{name}: all that is not kept is there", there == expected,
-                      ({path: len(text) for path, text in there.items()}, done.stdout))
+        results.check(
+            f"{name}: all that is not kept is there", there == expected, ({path: len(text) for path, text in there.items()}, done.stdout)
+        )
         many = f"{len(files)} file{'s' * (len(files) > 1)}"
         listed = world.stoker("ls")
         self.notes += listed.stderr
         row = next(line for line in listed.stdout.split("\n") if line.startswith(job))
-        for who, text in (("wait", done.stdout), ("show", world.stoker("show", job).stdout),
-                          ("ls", self.notes)):  # each job's once
+        for who, text in (("wait", done.stdout), ("show", world.stoker("show", job).stdout), ("ls", self.notes)):  # each job's once
             results.check(f"{name}: {who} names the folder", str(place) in text, text)
         results.check(f"{name}: wait says how many", f"{many} not kept" in done.stdout, done.stdout)
         results.check(f"{name}: ls says how many", f"{many} not kept" in row, row)
         told = world.json("show", job)
-        results.check(f"{name}: --json has both",
-                      told["unkept"] == {"files": len(files), "path": str(place)}, told["unkept"])
-        codes = {done.returncode, told["exit_code"],
-                 next(one["exit_code"] for one in world.json("ls") if one["id"] == job)}
+        results.check(f"{name}: --json has both", told["unkept"] == {"files": len(files), "path": str(place)}, told["unkept"])
+        codes = {done.returncode, told["exit_code"], next(one["exit_code"] for one in world.json("ls") if one["id"] == job)}
         results.check(f"{name}: that is no success", codes == {1}, (codes, done.stdout))
         return done.stdout
 
     def finish(self, results):
         for who, text in self.saving.items():
-            results.check(f"{who}: the program has ended, and what it left is being saved",
-                          "saving what its program left, for " in text, text)
+            results.check(
+                f"{who}: the program has ended, and what it left is being saved", "saving what its program left, for " in text, text
+            )
         results.check("show --json: since when", 4000 <= self.saving_ms < 600_000, self.saving_ms)
         outputs = {f"out/f{i}": f"{i}\n".encode() for i in (1, 2, 3, 4)}
         said = self.kept(results, "outputs", outputs)
@@ -116,22 +116,23 @@ class FullStore:
         said = self.world.stoker("cancel", self.jobs["checkpoint"]).stdout
         results.check("cancel says how many", "Succeeded, 1 file not kept" in said, said)
         said = self.kept(results, "required", outputs)
-        results.check("required: the job has failed",
-                      re.search(r"\) Failed.*'out' was not kept", said, re.DOTALL), said)
+        results.check("required: the job has failed", re.search(r"\) Failed.*'out' was not kept", said, re.DOTALL), said)
         self.collected(results)
 
     def collected(self, results):
         """gc leaves what is young, and says so; and takes what is old, or of a job that goes."""
         world, folder = self.world, self.world.state / "unsaved"
         fresh = world.stoker("gc", check=True)
-        results.check("gc: it is left, and said", len(list(folder.iterdir())) == 3
-                      and str(folder) in fresh.stderr, fresh.stderr)
+        results.check("gc: it is left, and said", len(list(folder.iterdir())) == 3 and str(folder) in fresh.stderr, fresh.stderr)
         old = time.time() - 31 * 86400
         os.utime(folder / f"{self.jobs['outputs']}-1-0", (old, old))
         would = world.json("gc", "--dry-run")["unsaved"]
         gone = world.stoker("gc", check=True).stdout
-        results.check("gc: old ones go, and it is said", would == 1 and "1 folder of files" in gone
-                      and len(list(folder.iterdir())) == 2, (would, gone))
+        results.check(
+            "gc: old ones go, and it is said",
+            would == 1 and "1 folder of files" in gone and len(list(folder.iterdir())) == 2,
+            (would, gone),
+        )
         ids = [job["id"] for job in world.json("ls", "--all")]
         world.stoker("rm", "--now", "--yes", *ids, check=True)
         results.check("gc: of jobs that are gone it stays", len(list(folder.iterdir())) == 2)
@@ -145,13 +146,19 @@ class FullDisk:
         self.home = self.world.root / "small-home"
         stack.enter_context(small(self.world, self.home, "size=100m"))
         self.env = {"HOME": str(self.home)}
-        self.job = self.world.submit("--output", "out", "--stop-grace", "1s", "--", "sh", "-c",
-                                     "mkdir out; head -c 30000000 /dev/zero > out/big; "
-                                     + self.world.gate(),
-                                     env=self.env)
+        self.job = self.world.submit(
+            "--output",
+            "out",
+            "--stop-grace",
+            "1s",
+            "--",
+            "sh",
+            "-c",
+            "mkdir out; head -c 30000000 /dev/zero > out/big; " + self.world.gate(),
+            env=self.env,
+        )
         big = self.home / ".local/share/stoker/instances"
-        self.world.wait_for("it has written", lambda: any(
-            p.stat().st_size == 30_000_000 for p in big.glob("*/work/out/big")))
+        self.world.wait_for("it has written", lambda: any(p.stat().st_size == 30_000_000 for p in big.glob("*/work/out/big")))
         # What stays with it says so, too, without another look.
         self.waits = self.world.start("wait", self.job, env=self.env)
         fill(self.home, 0)
@@ -167,21 +174,24 @@ class FullDisk:
         """The node moves it, or where its end cannot even be noted, who ends it."""
         folder = self.home / ".local/share/stoker/unsaved"
         said = "stoker: the store is full (0 B are free in "
-        results.check("a full disk: ls, show and logs say why nothing is heard of the nodes",
-                      all(text.count(said) == 1 for text in self.full), self.full)
-        self.world.wait_for(f"it was moved: {self.said}", timeout=150,
-                            condition=lambda: list(folder.glob(f"{self.job}-*")))
+        results.check(
+            "a full disk: ls, show and logs say why nothing is heard of the nodes",
+            all(text.count(said) == 1 for text in self.full),
+            self.full,
+        )
+        self.world.wait_for(f"it was moved: {self.said}", timeout=150, condition=lambda: list(folder.glob(f"{self.job}-*")))
         place = next(iter(folder.iterdir()))
         big = list(place.rglob("big"))
-        results.check("a full disk: what is not kept is moved on it",
-                      [p.stat().st_size for p in big] == [30_000_000], big)
+        results.check("a full disk: what is not kept is moved on it", [p.stat().st_size for p in big] == [30_000_000], big)
         (self.home / "ballast").unlink()
         done = self.world.stoker("wait", self.job, env=self.env)
         waited = self.waits.communicate(timeout=60)[1]
         results.check("a full disk: who waits is told once", waited.count(said) == 1, waited)
-        results.check("a full disk: it is said where it lies", done.returncode == 1
-                      and str(place) in self.said.stderr + done.stdout,
-                      (self.said.stderr, done.stdout))
+        results.check(
+            "a full disk: it is said where it lies",
+            done.returncode == 1 and str(place) in self.said.stderr + done.stdout,
+            (self.said.stderr, done.stdout),
+        )
 
 
 def agent_of(world, job):
@@ -203,9 +213,9 @@ class DeadAgent:
         self.store = self.world.root / "small-store"
         stack.enter_context(small(self.world, self.store, "size=64m"))
         self.world.stoker("config", "set", "store", self.store, check=True)
-        self.job = self.world.submit("--output", "out", "--", "sh", "-c",
-                                     f"{self.world.gate()}; mkdir out; "
-                                     f"yes 1 | head -c {SAVES} > out/f")
+        self.job = self.world.submit(
+            "--output", "out", "--", "sh", "-c", f"{self.world.gate()}; mkdir out; yes 1 | head -c {SAVES} > out/f"
+        )
         fill(self.store, SAVES // 2)
         self.world.open_gate()
 
@@ -222,10 +232,12 @@ class DeadAgent:
         done = self.world.stoker("wait", self.job, timeout=120)
         place = self.world.state / "unsaved" / f"{self.job}-1-0"
         left = place / "out" / "f"
-        results.check("an agent that dies after a cancel: what the program left is moved",
-                      left.is_file() and left.stat().st_size == SAVES, done.stdout)
-        results.check("an agent that dies after a cancel: it is said",
-                      str(place) in done.stdout, done.stdout)
+        results.check(
+            "an agent that dies after a cancel: what the program left is moved",
+            left.is_file() and left.stat().st_size == SAVES,
+            done.stdout,
+        )
+        results.check("an agent that dies after a cancel: it is said", str(place) in done.stdout, done.stdout)
 
 
 def begin(stack, small):

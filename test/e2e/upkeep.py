@@ -24,17 +24,7 @@ def test_controller(results, world):
     work = folder_of_trainer(world)
     job = running(
         world,
-        world.submit(
-            "--name",
-            "orphaned",
-            "--",
-            "teach",
-            "80",
-            "--pause",
-            "0.1",
-            cwd=work,
-            env={"PATH": f"{tools}:{world.env['PATH']}"},
-        ),
+        world.submit("--name", "orphaned", "--", "teach", "80", "--pause", "0.1", cwd=work, env={"PATH": f"{tools}:{world.env['PATH']}"}),
     )
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
     timer = {"PATH": "/usr/bin:/bin"}
@@ -63,12 +53,14 @@ def test_controller(results, world):
     record = world.job(job)
     results.check(
         "controller: the job went on where it was, with its own PATH",
-        record["state"] == "Succeeded"
-        and texts(world, job, "--attempt", "2")[0].split()[1] != "0",
+        record["state"] == "Succeeded" and texts(world, job, "--attempt", "2")[0].split()[1] != "0",
         world.stoker("logs", job).stdout[-500:],
     )
-    told = [one for one in map(json.loads, lines(world.stoker("logs", job, "--json").stdout))
-            if one.get("note") and "may be missing" in one["text"]]  # fmt: skip
+    told = [
+        one
+        for one in map(json.loads, lines(world.stoker("logs", job, "--json").stdout))
+        if one.get("note") and "may be missing" in one["text"]
+    ]
     results.check(
         "of an attempt whose machine was killed, logs and show say that its end may be missing",
         [(one["attempt"], one["node"]) for one in told] == [(1, 0)]
@@ -82,14 +74,9 @@ def test_controller_json(results, world):
     """A line for each pass that changed something, none for those that did not."""
     daemon = world.start("controller", "--interval", "100ms", "--json")
     job = running(world, world.submit("--", "sleep", "60"))
-    machine = lock_holder(
-        world.state / "instances" / world.job(job)["launches"][0]["instance_id"] / "lock"
-    )
+    machine = lock_holder(world.state / "instances" / world.job(job)["launches"][0]["instance_id"] / "lock")
     os.kill(machine, signal.SIGKILL)
-    world.wait_for(
-        "a second attempt, by the daemon",
-        lambda: len(record_now(world, job).get("attempts", [])) >= 2,
-    )
+    world.wait_for("a second attempt, by the daemon", lambda: len(record_now(world, job).get("attempts", [])) >= 2)
     world.stoker("cancel", job, check=True)
     time.sleep(2)
     daemon.send_signal(signal.SIGTERM)
@@ -130,11 +117,7 @@ def test_timer(results, world):
         (fakes / name).write_text(f"#!/bin/sh\n{text}\n")
         (fakes / name).chmod(0o755)
     table, told = world.root / "crontab", world.root / "systemctl"
-    env = {
-        "PATH": f"{fakes}:{world.env['PATH']}",
-        "TABLE": str(table),
-        "XDG_DATA_HOME": str(world.root / "data 100%"),
-    }
+    env = {"PATH": f"{fakes}:{world.env['PATH']}", "TABLE": str(table), "XDG_DATA_HOME": str(world.root / "data 100%")}
     table.write_text("0 5 * * * /usr/bin/true\n")
     for _ in "ab":  # twice is harmless
         said = world.json("controller", "--install", env=env)
@@ -149,24 +132,12 @@ def test_timer(results, world):
     ledger = world.root / "data 100%" / "stoker" / "ledger" / "ledger.json"
     ledger.unlink()
     command = rows[-1].removeprefix("* * * * * ").replace("\\%", "%")  # as cron reads it
-    done = subprocess.run(
-        ["sh", "-c", command],
-        env={"HOME": str(world.home), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-    )
-    results.check(
-        "controller --install: the line works, on the same folders",
-        done.returncode == 0 and ledger.exists(),
-        [command, done],
-    )
+    done = subprocess.run(["sh", "-c", command], env={"HOME": str(world.home), "PATH": "/usr/bin:/bin"}, capture_output=True)
+    results.check("controller --install: the line works, on the same folders", done.returncode == 0 and ledger.exists(), [command, done])
     timer = next(f for f in world.json("doctor", env=env) if f["what"] == "recovery timer")
     results.check("doctor: sees the timer", timer["level"] == "ok", timer)
     world.json("controller", "--uninstall", env=env)
-    results.check(
-        "controller --uninstall",
-        table.read_text() == "0 5 * * * /usr/bin/true\n",
-        table.read_text(),
-    )
+    results.check("controller --uninstall", table.read_text() == "0 5 * * * /usr/bin/true\n", table.read_text())
     env["SYSTEMD"] = str(told)
     said = world.json("controller", "--install", env=env)
     units = world.home / ".config" / "systemd" / "user"
@@ -180,11 +151,7 @@ def test_timer(results, world):
         service,
     )
     world.json("controller", "--uninstall", env=env)
-    results.check(
-        "controller --uninstall: systemd",
-        "disable" in told.read_text() and not list(units.iterdir()),
-        told.read_text(),
-    )
+    results.check("controller --uninstall: systemd", "disable" in told.read_text() and not list(units.iterdir()), told.read_text())
 
 
 def edit_time(paths):
@@ -198,23 +165,19 @@ def edit_time(paths):
 
 def test_gc(results, world):
     world.wait_for("instances cleared away", lambda: not world.instances(), timeout=20)
-    busy = running(
-        world, world.submit("--name", "busy", "--stop-grace", "1s", "--", "sleep", "60")
-    )
+    busy = running(world, world.submit("--name", "busy", "--stop-grace", "1s", "--", "sleep", "60"))
     time.sleep(1.1)  # so that all ended ones are old enough
     ended = {j["id"] for j in world.json("ls", "--all")} - {busy}
     dry = world.json("gc", "--dry-run", "--older-than", "1s")
     results.check(
         "gc --dry-run: names them, removes nothing",
         set(dry["doomed"]["jobs"]) == ended
-        and dry["dry_run"] and not dry["jobs"]
+        and dry["dry_run"]
+        and not dry["jobs"]
         and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
         dry,
     )
-    results.check(
-        "gc: by itself keeps every job",
-        world.json("gc")["jobs"] == [] and len(world.json("ls", "--all")) == len(ended) + 1,
-    )
+    results.check("gc: by itself keeps every job", world.json("gc")["jobs"] == [] and len(world.json("ls", "--all")) == len(ended) + 1)
     copies = world.state / "bin"
     used = [p.name for p in copies.iterdir()]
     for name in ["0" * 64, *used]:
@@ -235,46 +198,56 @@ def test_gc(results, world):
             (copies / name).mkdir(exist_ok=True)
             os.utime(copies / name, (1, 1))
         one = world.json("gc")
-        results.check("gc: the copy that a machine of any store runs stays",
-                      one["copies"] == 1 and [p.name for p in copies.iterdir()] == used, one)
+        results.check(
+            "gc: the copy that a machine of any store runs stays", one["copies"] == 1 and [p.name for p in copies.iterdir()] == used, one
+        )
     world.stoker("config", "unset", "store", check=True)
     (world.store / "active" / "0rphan00").unlink()
     asked = world.stoker("gc", "--older-than", "1s")
     results.check(
         "gc --older-than: without a terminal it needs --yes, and says what would go",
-        asked.returncode == 2 and f"would remove {len(ended)} jobs, " in asked.stderr
+        asked.returncode == 2
+        and f"would remove {len(ended)} jobs, " in asked.stderr
         and "add --yes" in asked.stderr
         and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
         asked.stderr,
     )
     doomed = world.json("gc", "--older-than", "1s", "--yes")
     rows = {j["id"]: j["goes"] for j in world.json("ls", "--all")}
-    results.check("gc --older-than: writes down what goes in an hour, and how much that is",
-                  set(doomed["doomed"]["jobs"]) == ended and not doomed["jobs"]
-                  and doomed["doomed"]["job_bytes"] == dry["doomed"]["job_bytes"] > 100
-                  and {job for job, goes in rows.items() if goes} == ended
-                  and doomed["doomed"]["goes"], (doomed, rows))
+    results.check(
+        "gc --older-than: writes down what goes in an hour, and how much that is",
+        set(doomed["doomed"]["jobs"]) == ended
+        and not doomed["jobs"]
+        and doomed["doomed"]["job_bytes"] == dry["doomed"]["job_bytes"] > 100
+        and {job for job, goes in rows.items() if goes} == ended
+        and doomed["doomed"]["goes"],
+        (doomed, rows),
+    )
     kept = sorted(ended)[0]
     again = world.json("retry", "--detach", kept)["id"]
     world.stoker("cancel", again, check=True)
-    world.wait_for("its machines are gone", lambda: world.json("ls") and not (
-        world.store / "active" / again).exists())
+    world.wait_for("its machines are gone", lambda: world.json("ls") and not (world.store / "active" / again).exists())
     lists = list((world.store / "doomed").rglob("*"))
     for path in lists:
         os.utime(path, (1, 1))
     edit_time(lists)
     done = world.stoker("controller", "--once")
     left = {j["id"] for j in world.json("ls", "--all")}
-    results.check("controller: removes it then, but for what somebody goes on from",
-                  left == {busy, kept, again} and sorted(ended)[1] in done.stderr, (left, done))
+    results.check(
+        "controller: removes it then, but for what somebody goes on from",
+        left == {busy, kept, again} and sorted(ended)[1] in done.stderr,
+        (left, done),
+    )
     asked = world.stoker("rm", busy, kept, again, "--now")
-    results.check("rm --now: without a terminal it needs --yes; what runs is named, and stays",
-                  asked.returncode == 2 and "add --yes" in asked.stderr
-                  and f"{busy} has not ended" in asked.stderr, asked)
+    results.check(
+        "rm --now: without a terminal it needs --yes; what runs is named, and stays",
+        asked.returncode == 2 and "add --yes" in asked.stderr and f"{busy} has not ended" in asked.stderr,
+        asked,
+    )
     gone = world.json("rm", busy, kept, again, "--now", "--yes", ok=(1,))
     results.check(
-        "rm --now", set(gone["removed"]) == {kept, again} and list(gone["kept"]) == [busy]
-        and [j["id"] for j in world.json("ls", "--all")] == [busy],
+        "rm --now",
+        set(gone["removed"]) == {kept, again} and list(gone["kept"]) == [busy] and [j["id"] for j in world.json("ls", "--all")] == [busy],
         gone,
     )
     # A node that was killed over a write may have made a folder for it, in which nothing lies.
@@ -283,9 +256,7 @@ def test_gc(results, world):
     results.check("gc: only the active job's files are left", left == {busy}, left)
     results.check("gc: the active job goes on", world.job(busy)["state"] == "Running")
     world.stoker("cancel", busy, check=True)
-    results.check(
-        "gc: --older-than nonsense", world.stoker("gc", "--older-than", "old").returncode == 2
-    )
+    results.check("gc: --older-than nonsense", world.stoker("gc", "--older-than", "old").returncode == 2)
 
 
 def test_config(results, world):
@@ -301,26 +272,18 @@ def test_config(results, world):
     said = world.json("config", "set", "stop_grace", "5s")
     results.check(
         "config set --json",
-        (said["key"], said["value"]) == ("stop_grace", "5s")
-        and world.stoker("config", "get", "stop_grace").stdout.strip() == "5s",
+        (said["key"], said["value"]) == ("stop_grace", "5s") and world.stoker("config", "get", "stop_grace").stdout.strip() == "5s",
     )
     spec = world.stoker("run", "--dry-run", "--", "true").stdout
     results.check("config: a default is used", "stop_grace: 5s" in spec, spec)
     done = world.stoker("run", "--", "true")
-    results.check(
-        "config: the other store is used",
-        done.returncode == 0 and any((store / "records").iterdir()),
-        done.stderr,
-    )
+    results.check("config: the other store is used", done.returncode == 0 and any((store / "records").iterdir()), done.stderr)
     results.check("config: and only that", len(world.json("ls")) == 1)
     mode = (world.home / ".config" / "stoker" / "config.yaml").stat().st_mode & 0o777
     results.check("config: the file is one's own", mode == 0o600, oct(mode))
     for key in ("store", "stop_grace"):
         world.stoker("config", "unset", key, check=True)
-    results.check(
-        "config unset",
-        world.json("config", "get", "store") in ("", None) and len(world.json("ls")) > 1,
-    )
+    results.check("config unset", world.json("config", "get", "store") in ("", None) and len(world.json("ls")) > 1)
     results.check("config get of no key", world.stoker("config", "get", "stor").returncode == 2)
 
 
@@ -333,11 +296,7 @@ def test_doctor(results, world):
         findings,
     )
     bad = world.stoker("doctor", env={"XDG_DATA_HOME": "/proc/nowhere"})
-    results.check(
-        "doctor: a store that cannot be is bad",
-        bad.returncode == 1 and "bad" in bad.stdout,
-        bad.stdout,
-    )
+    results.check("doctor: a store that cannot be is bad", bad.returncode == 1 and "bad" in bad.stdout, bad.stdout)
 
 
 def main():
@@ -351,9 +310,7 @@ def main():
         results.run("config", test_config, results, world)
         results.run("doctor", test_doctor, results, world)
         results.run("gc", test_gc, results, world)
-        results.run(
-            "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
-        )
+        results.run("nothing left", lambda: world.wait_for("no instance", lambda: not world.instances()))
     results.finish()
 
 

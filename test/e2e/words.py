@@ -98,46 +98,47 @@ def main():
         (world.work / "x.py").write_text("print(1)\n")
         (world.work / "tool").write_text("#!/bin/sh\necho hi\n")
         for orders in (ORDERS, COMMANDS):
-            seen = [world.stoker("run", "--dry-run", *words.split()) for words in
-                    orders.strip().split("\n")]
+            seen = [world.stoker("run", "--dry-run", *words.split()) for words in orders.strip().split("\n")]
             for words, done in zip(orders.strip().split("\n"), seen):
                 good = 'A: "1"' in done.stdout and "lr" in done.stdout and "out" in done.stdout
-                results.check(f"run {words}", done.returncode == 0 and good and
-                              done.stdout == seen[0].stdout, done.stdout + done.stderr)
+                results.check(f"run {words}", done.returncode == 0 and good and done.stdout == seen[0].stdout, done.stdout + done.stderr)
         for words, said in WRONG:
             done = world.stoker(*words.split())
-            results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr,
-                          f"{done.returncode} {done.stderr}")
-        for line, said in (("python3 x.py --lr 1", "stoker run -- python3 x.py --lr 1"),
-                           ("echo a; echo b", "stoker run -- bash -c 'echo a; echo b'")):
+            results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr, f"{done.returncode} {done.stderr}")
+        for line, said in (
+            ("python3 x.py --lr 1", "stoker run -- python3 x.py --lr 1"),
+            ("echo a; echo b", "stoker run -- bash -c 'echo a; echo b'"),
+        ):
             done = world.stoker("run", line)
-            results.check(f"run '{line}': is told", done.returncode == 2 and said in done.stderr,
-                          done.stderr)
-        job = world.submit("-n", "one", "--output", "out", "--", "sh", "-c",
-                           "mkdir out; echo a > out/f; echo said")
+            results.check(f"run '{line}': is told", done.returncode == 2 and said in done.stderr, done.stderr)
+        job = world.submit("-n", "one", "--output", "out", "--", "sh", "-c", "mkdir out; echo a > out/f; echo said")
         world.stoker("wait", job, check=True)
         for first, second in SAME:
             one, other = (world.stoker(*words.split()) for words in (first, second))
-            results.check(f"{first} is {second}",
-                          one.returncode == other.returncode == 0 and one.stdout == other.stdout
-                          and one.stdout, f"{one.stdout}{one.stderr} {other.stdout}{other.stderr}")
-        for words, said in (("get --node 5 one", "the job has nodes 0 to 0"),
-                            ("get --node 5 one checkpoint", "the job has nodes 0 to 0"),
-                            ("logs --tail=-1 one", "no negative numbers")):
+            results.check(
+                f"{first} is {second}",
+                one.returncode == other.returncode == 0 and one.stdout == other.stdout and one.stdout,
+                f"{one.stdout}{one.stderr} {other.stdout}{other.stderr}",
+            )
+        for words, said in (
+            ("get --node 5 one", "the job has nodes 0 to 0"),
+            ("get --node 5 one checkpoint", "the job has nodes 0 to 0"),
+            ("logs --tail=-1 one", "no negative numbers"),
+        ):
             done = world.stoker(*words.split())
-            results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr,
-                          done.stderr)
+            results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr, done.stderr)
         done = world.stoker("get", "--node", "0", "one", "./of-0")
-        results.check("get --node 0: that is there", done.returncode == 0 and
-                      (world.work / "of-0" / "out" / "f").read_text() == "a\n", done.stderr)
+        results.check(
+            "get --node 0: that is there", done.returncode == 0 and (world.work / "of-0" / "out" / "f").read_text() == "a\n", done.stderr
+        )
         none = world.stoker("ls", "--state", "waiting")
-        results.check("ls: none in a state is not none at all", none.returncode == 0
-                      and "no job is like that" in none.stderr, none.stderr)
+        results.check("ls: none in a state is not none at all", none.returncode == 0 and "no job is like that" in none.stderr, none.stderr)
         (world.root / "only3").mkdir()
         (world.root / "only3" / "python3").symlink_to(sys.executable)
         done = world.stoker("run", "--", "python", "x.py", env={"PATH": str(world.root / "only3")})
-        results.check("python where only python3 is", done.returncode == 127 and
-                      "python3 is there: write python3" in done.stderr, done.stderr)
+        results.check(
+            "python where only python3 is", done.returncode == 127 and "python3 is there: write python3" in done.stderr, done.stderr
+        )
         done = world.stoker("cancel", "one", "--no-wait", job)
         results.check("cancel JOB --flag JOB", done.stdout.count("ended already") == 2, done.stdout)
     results.finish()

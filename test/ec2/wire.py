@@ -7,7 +7,7 @@ import urllib.parse
 
 from test.lab.web import Server
 
-NOT_PASSED_ON = ('connection', 'content-length', 'transfer-encoding', 'date', 'server')
+NOT_PASSED_ON = ("connection", "content-length", "transfer-encoding", "date", "server")
 
 
 class Wire:
@@ -17,7 +17,7 @@ class Wire:
         self.host = urllib.parse.urlsplit(target).netloc
         self.passed = passed
         self.server = Server(self, host=host)
-        self.url = f'http://{host}:{self.server.port}'
+        self.url = f"http://{host}:{self.server.port}"
 
     def __call__(self, handler):
         body = handler.body()
@@ -32,12 +32,12 @@ class Wire:
             return handler.cut()
         finally:
             line.close()
-        form = dict(urllib.parse.parse_qsl(body[:4096].decode(errors='replace')))
+        form = dict(urllib.parse.parse_qsl(body[:4096].decode(errors="replace")))
         path = urllib.parse.urlsplit(handler.path).path
-        if self.passed(form.get('Action') or f'{handler.command} {path}'):
+        if self.passed(form.get("Action") or f"{handler.command} {path}"):
             return handler.cut()
-        if handler.command == 'HEAD':
-            data = bytes(int(answer.getheader('Content-Length') or 0))
+        if handler.command == "HEAD":
+            data = bytes(int(answer.getheader("Content-Length") or 0))
         kept = {k: v for k, v in answer.getheaders() if k.lower() not in NOT_PASSED_ON}
         return handler.out(answer.status, data, kept)
 

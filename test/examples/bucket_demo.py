@@ -32,7 +32,7 @@ class WithAwsCli:
     def aws(self, *words):
         program = os.path.join(sys.prefix, "bin", "aws")
         done = subprocess.run([sys.executable, program, "s3", *words], env=self.env,
-                              capture_output=True, check=True)  # fmt: skip
+                              capture_output=True, check=True)
         return done.stdout
 
     def keys(self, prefix):
@@ -76,7 +76,7 @@ def log_of(reader, job, attempt):
     text = b""
     for key in sorted(reader.keys(f"team/jobs/{job}/log/{attempt}-0/")):
         unpacked = subprocess.run(["zstd", "-dc"], input=reader.read(key), capture_output=True,
-                                  check=True)  # fmt: skip
+                                  check=True)
         text += unpacked.stdout
     return text.decode(errors="replace")
 
@@ -112,7 +112,7 @@ def main(kind):
     with server, tempfile.TemporaryFile() as said:
         env = {**os.environ, **server.env(), "STOKER": os.path.abspath(BINARY), "PYTHON": PYTHON}
         demo = subprocess.run(["bash", str(ROOT / "examples" / "demo.sh"), "--store", store],
-                              env=env, stdout=said, stderr=said)  # fmt: skip
+                              env=env, stdout=said, stderr=said)
         said.seek(0)
         text = said.read().decode(errors="replace")
         print(text[-600:] if demo.returncode == 0 else text)

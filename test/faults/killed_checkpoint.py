@@ -66,8 +66,7 @@ class Trial:
     def run(self):
         last = self.hit + 1
         self.may(self.hit - 1)
-        program = [PYTHON, HERE / "big_checkpoint.py", self.style, self.blocks, last, self.until,
-                   self.starts]  # fmt: skip
+        program = [PYTHON, HERE / "big_checkpoint.py", self.style, self.blocks, last, self.until, self.starts]
         file = self.world.work / f"job-{self.number}.yaml"
         file.write_text(f"""\
 name: killed-{self.number}
@@ -93,15 +92,11 @@ run: |
         before = self.sent()
         self.proxy.set(ms_per_mib=SLOW)
         self.may(self.hit)
-        self.world.wait_for(
-            "an upload begins", lambda: self.uploads() and self.sent() > before, 60, 0.01
-        )
+        self.world.wait_for("an upload begins", lambda: self.uploads() and self.sent() > before, 60, 0.01)
         due = before + self.share * self.size
         self.world.wait_for("its bytes pass", lambda: self.sent() >= due, 60, 0.005)
         mine = [(pid, kind) for pid, kind, job in self.processes.all() if job == self.job]
-        reached = self.processes.send(
-            [pid for pid, kind in mine if kind in self.victims], signal.SIGKILL
-        )
+        reached = self.processes.send([pid for pid, kind in mine if kind in self.victims], signal.SIGKILL)
         if not reached:
             self.problems.append(f"nobody to kill among {mine}")
         self.proxy.set(ms_per_mib=0)
@@ -154,9 +149,11 @@ run: |
             self.server.client.delete_object(Bucket=self.server.bucket, Key=key)
 
     def told(self):
-        return (f"{self.number}: {self.size >> 20} MiB, {self.style}, step {self.hit}, "
-                f"{' and '.join(self.victims)} at {self.share:.0%}, "
-                f"{self.left} uploads left")  # fmt: skip
+        return (
+            f"{self.number}: {self.size >> 20} MiB, {self.style}, step {self.hit}, "
+            f"{' and '.join(self.victims)} at {self.share:.0%}, "
+            f"{self.left} uploads left"
+        )
 
 
 class Killed:
@@ -180,9 +177,7 @@ def trials(results, killed, count):
         except AssertionError as error:  # it took too long
             trial.problems.append(str(error))
         middle += trial.left > 0
-        results.check(
-            f"{trial.told()}, {time.monotonic() - begun:.0f} s", not trial.problems, trial.problems
-        )
+        results.check(f"{trial.told()}, {time.monotonic() - begun:.0f} s", not trial.problems, trial.problems)
         trial.make_room()
     results.check(f"{middle} of {count} were killed in the middle", middle > count // 2)
 
@@ -205,18 +200,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     results = Results()
-    with (
-        VersityS3() as server,
-        FaultProxy(server.endpoint, args.seed) as proxy,
-        World("killed-checkpoint") as world,
-    ):
+    with VersityS3() as server, FaultProxy(server.endpoint, args.seed) as proxy, World("killed-checkpoint") as world:
         world.env.update(server.env(proxy.endpoint))
         world.stoker("config", "set", "store", f"s3://{server.bucket}/team", check=True)
         world.store = BucketPath(server, "team")
-        world.start(
-            "controller", "--interval", "200ms", stdout=subprocess.DEVNULL,
-            stderr=open(world.root / "controller.log", "w"),
-        )  # fmt: skip
+        world.start("controller", "--interval", "200ms", stdout=subprocess.DEVNULL, stderr=open(world.root / "controller.log", "w"))
         killed = Killed(world, server, proxy, args.seed)
         trials(results, killed, args.trials)
         swept(results, killed)

@@ -71,9 +71,7 @@ class OnS3:
         return self.server.read(key)
 
     def delete(self, keys):
-        self.server.client.delete_objects(
-            Bucket=BUCKET, Delete={"Objects": [{"Key": key} for key in keys]}
-        )
+        self.server.client.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": key} for key in keys]})
 
     def unfinished(self):
         return [up for up in self.server.uploads() if not up["Key"].endswith("/anothers")]
@@ -191,8 +189,10 @@ class Killed:
     def moved(self, way):
         """(bytes of objects, requests) that have passed the proxy."""
         told = self.proxy.told()
-        return (sum(told["bytes"].get(f"{way} {kind}", 0) for kind in self.service.kinds[way]),
-                sum(told["requests"].get(kind, 0) for kind in self.service.kinds[way]))  # fmt: skip
+        return (
+            sum(told["bytes"].get(f"{way} {kind}", 0) for kind in self.service.kinds[way]),
+            sum(told["requests"].get(kind, 0) for kind in self.service.kinds[way]),
+        )
 
     def judge(self, what, way, before, whole):
         """What the second run moved is what was not whole."""
@@ -200,9 +200,7 @@ class Killed:
         sent -= requests * self.besides[way]
         self.saved += whole
         if sent > sum(self.sizes.values()) - whole:
-            self.problems.append(
-                f"{what}: {sent} bytes again of {sum(self.sizes.values())}, but {whole} were whole"
-            )
+            self.problems.append(f"{what}: {sent} bytes again of {sum(self.sizes.values())}, but {whole} were whole")
 
     def upload(self, number):
         prefix = f"team/sync/{number}/"
@@ -213,11 +211,7 @@ class Killed:
         self.again(f"upload {number}", *words)
         self.judge(f"upload {number}", "up", before, whole)
         keys = self.service.objects(prefix)
-        wrong = [
-            key
-            for key in keys
-            if self.service.read(key) != (self.source / key.removeprefix(prefix)).read_bytes()
-        ]
+        wrong = [key for key in keys if self.service.read(key) != (self.source / key.removeprefix(prefix)).read_bytes()]
         if wrong or len(keys) != len(self.sizes):
             self.problems.append(f"upload {number}: {len(keys)} objects, wrong: {wrong}")
         self.service.delete(keys)
@@ -226,18 +220,12 @@ class Killed:
         target = self.world.work / f"target-{number}"
         words = [self.url + "team/data/", str(target)]
         self.interrupted += self.killed(*words)
-        whole = sum(
-            path.stat().st_size
-            for path in (target.iterdir() if target.is_dir() else [])
-            if path.name in self.sizes
-        )
-        torn = [name for name, size in self.sizes.items()
-                if (target / name).exists() and (target / name).stat().st_size != size]  # fmt: skip
+        whole = sum(path.stat().st_size for path in (target.iterdir() if target.is_dir() else []) if path.name in self.sizes)
+        torn = [name for name, size in self.sizes.items() if (target / name).exists() and (target / name).stat().st_size != size]
         before = self.moved("down")
         self.again(f"download {number}", *words)
         self.judge(f"download {number}", "down", before, whole)
-        wrong = [name for name in self.sizes
-                 if (target / name).read_bytes() != (self.source / name).read_bytes()]  # fmt: skip
+        wrong = [name for name in self.sizes if (target / name).read_bytes() != (self.source / name).read_bytes()]
         left = sorted(set(os.listdir(target)) - set(self.sizes))
         if torn or wrong or left:
             self.problems.append(f"download {number}: torn {torn}, wrong {wrong}, left {left}")
@@ -279,8 +267,10 @@ def main():
         trial.measure()
         for number in range(args.trials):
             trial.download(number) if number % 2 else trial.upload(number)
-        print(f"killed_sync: {args.on}: {args.trials} trials, {trial.interrupted} killed in the "
-              f"middle, {trial.saved >> 20} MiB were whole and not sent again")  # fmt: skip
+        print(
+            f"killed_sync: {args.on}: {args.trials} trials, {trial.interrupted} killed in the "
+            f"middle, {trial.saved >> 20} MiB were whole and not sent again"
+        )
         results.check("each goes on where it was killed", not trial.problems, trial.problems[:5])
         results.check("most were killed in the middle", trial.interrupted > args.trials // 2)
         # Killed, and never given again.
@@ -297,8 +287,7 @@ def main():
         results.check("and keeps it", len(service.unfinished()) == began, service.unfinished())
         world.stoker("gc", check=True)
         left = service.unfinished()
-        results.check(f"gc leaves nothing of {began} unfinished uploads or parts",
-                      began and not left, left)  # fmt: skip
+        results.check(f"gc leaves nothing of {began} unfinished uploads or parts", began and not left, left)
         results.check("but what another program began", service.anothers() == 2)
     results.finish()
 

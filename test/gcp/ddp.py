@@ -58,52 +58,54 @@ run: /usr/bin/python3 train.py
 
 
 def test_ranks(lab, check):
-    with GceWorld(lab, 'ranks') as world:
-        lab.gcs.client().bucket(BUCKET).blob('data/part-0').upload_from_string('x')
-        source = Git(world.root / 'source')
-        (source.folder / 'train.py').write_text(TRAIN)
-        commit = source.commit('train\n')
-        source('tag', 'v1')
-        path = world.work / 'job.yaml'
+    with GceWorld(lab, "ranks") as world:
+        lab.gcs.client().bucket(BUCKET).blob("data/part-0").upload_from_string("x")
+        source = Git(world.root / "source")
+        (source.folder / "train.py").write_text(TRAIN)
+        commit = source.commit("train\n")
+        source("tag", "v1")
+        path = world.work / "job.yaml"
         path.write_text(FILE.format(folder=source.folder, bucket=BUCKET))
-        job = world.submit(path, '--infra', world.infra)
+        job = world.submit(path, "--infra", world.infra)
         two = world.over(job, 400)
         said = texts(world, job)
-        check('ranks: one gradient on both', said.count('gradient [[0.5, 0.5]]') == 2, said)
-        wanted = [f'resolves {each.address}' for each in two] * 2
-        check('ranks: each name is that VM\'s address', sorted(wanted) ==
-              sorted(line for line in said if line.startswith('resolves')), (said, wanted))
-        told = {line for line in said if line.startswith('attributes')}
-        asked = [job, {'lr': 0.1, 'name': 'a b'}, {'train': f'gs://{BUCKET}/data'}]
-        check('ranks: the metadata server has job, hyperparameters and inputs',
-              told == {f'attributes {json.dumps(asked)}'}, told)  # fmt: skip
+        check("ranks: one gradient on both", said.count("gradient [[0.5, 0.5]]") == 2, said)
+        wanted = [f"resolves {each.address}" for each in two] * 2
+        check(
+            "ranks: each name is that VM's address",
+            sorted(wanted) == sorted(line for line in said if line.startswith("resolves")),
+            (said, wanted),
+        )
+        told = {line for line in said if line.startswith("attributes")}
+        asked = [job, {"lr": 0.1, "name": "a b"}, {"train": f"gs://{BUCKET}/data"}]
+        check("ranks: the metadata server has job, hyperparameters and inputs", told == {f"attributes {json.dumps(asked)}"}, told)
         record = world.job(job)
-        check('ranks: succeeds', record['state'] == 'Succeeded', record)
-        note = record['workdir_note']
-        check('ranks: the commit is recorded', commit[:7] in note, note)
+        check("ranks: succeeds", record["state"] == "Succeeded", record)
+        note = record["workdir_note"]
+        check("ranks: the commit is recorded", commit[:7] in note, note)
 
 
 def test_image(lab, check):
     """Without a work directory: what the image has runs."""
-    with GceWorld(lab, 'image') as world:
-        path = world.work / 'job.yaml'
-        path.write_text('name: image\nrun: /usr/bin/python3 -m this\n')
-        job = world.submit(path, '--infra', world.infra)
+    with GceWorld(lab, "image") as world:
+        path = world.work / "job.yaml"
+        path.write_text("name: image\nrun: /usr/bin/python3 -m this\n")
+        job = world.submit(path, "--infra", world.infra)
         world.over(job)
         said = texts(world, job)
-        check('image: its code ran', 'The Zen of Python, by Tim Peters' in said, said)
-        check('image: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
+        check("image: its code ran", "The Zen of Python, by Tim Peters" in said, said)
+        check("image: succeeds", world.job(job)["state"] == "Succeeded", world.job(job))
 
 
 def main(names):
     results = Results()
     with GceLab() as lab:
-        lab.rooms.more = ['-p']
-        for name in names or ('ranks', 'image'):
-            results.run(name, globals()['test_' + name], lab, results.check)
+        lab.rooms.more = ["-p"]
+        for name in names or ("ranks", "image"):
+            results.run(name, globals()["test_" + name], lab, results.check)
         judge(lab, results.check)
     results.finish()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main(sys.argv[1:])

@@ -18,94 +18,92 @@ from test.cloud.verb_lab import GceLab, enter, play
 enter()
 from test.e2e.kit.harness import parts_of
 
-FULL = 'ZONE_RESOURCE_POOL_EXHAUSTED'
-RUN = ('run', '--detach', '--infra', 'gcp/us-central1', '--instance-type', 'e2-standard-2')
+FULL = "ZONE_RESOURCE_POOL_EXHAUSTED"
+RUN = ("run", "--detach", "--infra", "gcp/us-central1", "--instance-type", "e2-standard-2")
 
 
 def inserts(lab, since=0):
     """The zones that were asked for a machine, or for machines at once, in this order."""
-    return [each['params']['zone'] for each in lab.log[since:]
-            if each.get('method', '').endswith(('.insert', '.bulkInsert'))]  # fmt: skip
+    return [each["params"]["zone"] for each in lab.log[since:] if each.get("method", "").endswith((".insert", ".bulkInsert"))]
 
 
 def test_leaves(lab, check):
     """run -d: its first zone has no room, which it hears of three seconds later."""
-    with lab.world('leaves') as world:
+    with lab.world("leaves") as world:
         lab.api.settings.operation_delay = 3.0
         lab.api.births.add(FULL)
         begun = time.monotonic()
-        done = world.stoker(*RUN, '--', 'true', check=True)
+        done = world.stoker(*RUN, "--", "true", check=True)
         took = time.monotonic() - begun
         job = done.stdout.split()[0]
         zones = inserts(lab)
-        check('leaves: the next zone is asked before it goes', len(zones) == 2 and
-              zones[0] != zones[1], zones)  # fmt: skip
-        check('leaves: what it waits for is said', 'whether it has room' in done.stderr,
-              done.stderr)  # fmt: skip
-        check('leaves: it goes when the machine is there', len(lab.machines(job)) == 1,
-              lab.machines(job))  # fmt: skip
-        print(f'leaves: {took:.1f} s', flush=True)
+        check("leaves: the next zone is asked before it goes", len(zones) == 2 and zones[0] != zones[1], zones)
+        check("leaves: what it waits for is said", "whether it has room" in done.stderr, done.stderr)
+        check("leaves: it goes when the machine is there", len(lab.machines(job)) == 1, lab.machines(job))
+        print(f"leaves: {took:.1f} s", flush=True)
         lab.api.settings.operation_delay = 0.1
-        world.stoker('cancel', '--no-wait', job, check=True)
+        world.stoker("cancel", "--no-wait", job, check=True)
 
 
 def test_killed(lab, check):
     """Its sender is dead before the operation ends: another one finds that by the request's id."""
-    for nodes, name in ((1, 'killed'), (2, 'killed-bulk')):
+    for nodes, name in ((1, "killed"), (2, "killed-bulk")):
         with lab.world(name) as world:
             lab.api.settings.operation_delay = 5.0
             lab.api.births.add(FULL)
             since = len(lab.log)
-            sender = world.start(*RUN, '--num-nodes', nodes, '--', 'true')
+            sender = world.start(*RUN, "--num-nodes", nodes, "--", "true")
             job = sender.stdout.readline().split()[0]
-            world.wait_for('the request is sent', lambda: inserts(lab, since))
+            world.wait_for("the request is sent", lambda: inserts(lab, since))
             sender.send_signal(signal.SIGKILL)
             sender.wait()
-            world.wait_for('the operation ends', lambda: not lab.api.births.waiting)
+            world.wait_for("the operation ends", lambda: not lab.api.births.waiting)
             lab.api.settings.operation_delay = 0.1
             since_looked = len(lab.log)
 
             def looked():
-                world.stoker('show', job)
+                world.stoker("show", job)
                 return len(inserts(lab, since)) > 1
 
-            world.wait_for('it goes on', looked, 60, 0.5)
+            world.wait_for("it goes on", looked, 60, 0.5)
             asked = lab.asked(since_looked)
-            found = [each for each in lab.log[since_looked:]
-                     if 'clientOperationId' in each.get('query', {}).get('filter', '')]  # fmt: skip
-            check(f'{name}: the operation is found by its request\'s id', found, asked)
+            found = [each for each in lab.log[since_looked:] if "clientOperationId" in each.get("query", {}).get("filter", "")]
+            check(f"{name}: the operation is found by its request's id", found, asked)
             zones = inserts(lab, since)
-            check(f'{name}: nothing is sent again, the next zone is asked', len(zones) == 2
-                  and zones[0] != zones[1], zones)  # fmt: skip
-            world.wait_for('machines', lambda: len(lab.machines(job)) == nodes, 60, 0.3)
-            world.stoker('cancel', '--no-wait', job, check=True)
+            check(f"{name}: nothing is sent again, the next zone is asked", len(zones) == 2 and zones[0] != zones[1], zones)
+            world.wait_for("machines", lambda: len(lab.machines(job)) == nodes, 60, 0.3)
+            world.stoker("cancel", "--no-wait", job, check=True)
 
 
 def test_gang(lab, check):
     """Two nodes anywhere in a region: the first zone has no room, which its operation says, and the
     next one is asked for both."""
-    with lab.world('gang') as world:
-        lab.api.capacity.set(1, 'us-central1-a')
+    with lab.world("gang") as world:
+        lab.api.capacity.set(1, "us-central1-a")
         since = len(lab.log)
         begun = time.monotonic()
-        job = world.stoker(*RUN, '--num-nodes', 2, '--', 'true', check=True).stdout.split()[0]
-        world.wait_for('two VMs', lambda: len(lab.machines(job)) == 2, 60, 0.02)
-        asked = [each for each in lab.log[since:]
-                 if each.get('method', '').lower().endswith('bulkinsert')]  # fmt: skip
-        check('gang: zone by zone, each once', [each['params'].get('zone') for each in asked]
-              == ['us-central1-a', 'us-central1-b'], [each['path'] for each in asked])
+        job = world.stoker(*RUN, "--num-nodes", 2, "--", "true", check=True).stdout.split()[0]
+        world.wait_for("two VMs", lambda: len(lab.machines(job)) == 2, 60, 0.02)
+        asked = [each for each in lab.log[since:] if each.get("method", "").lower().endswith("bulkinsert")]
+        check(
+            "gang: zone by zone, each once",
+            [each["params"].get("zone") for each in asked] == ["us-central1-a", "us-central1-b"],
+            [each["path"] for each in asked],
+        )
         zones = {each.zone for each in lab.machines(job)}
-        check('gang: all nodes are in the one that has room', zones == {'us-central1-b'}, zones)
-        (first,) = [each for each in lab.api.world.operations
-                    if each.kind == 'bulkInsert' and each.failed]  # fmt: skip
-        told = first.failed.errors[0]['code']
-        check('gang: the first said so in its operation', told == 'VM_MIN_COUNT_NOT_REACHED', told)
-        print(f'gang: {asked[1]["time"] - first.ended:.2f} s from the end of the first operation '
-              f'to the next; {time.monotonic() - begun:.1f} s in all, of which '
-              f'{first.ended - first.born:.1f} s are the operation', flush=True)  # fmt: skip
+        check("gang: all nodes are in the one that has room", zones == {"us-central1-b"}, zones)
+        (first,) = [each for each in lab.api.world.operations if each.kind == "bulkInsert" and each.failed]
+        told = first.failed.errors[0]["code"]
+        check("gang: the first said so in its operation", told == "VM_MIN_COUNT_NOT_REACHED", told)
+        print(
+            f"gang: {asked[1]['time'] - first.ended:.2f} s from the end of the first operation "
+            f"to the next; {time.monotonic() - begun:.1f} s in all, of which "
+            f"{first.ended - first.born:.1f} s are the operation",
+            flush=True,
+        )
         lab.api.capacity.clear()
-        world.stoker('cancel', '--no-wait', job, check=True)
+        world.stoker("cancel", "--no-wait", job, check=True)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     play(GceLab, parts_of(globals()), sys.argv[1:])

@@ -25,19 +25,17 @@ from test.e2e.kit.harness import parts_of
 from test.lab.gceapi import lifecycle
 from test.lab.unbooted_gce import OWN, ROLE
 
-LOOKER = 'looker@lab-project.iam.gserviceaccount.com'
-INFRA = ('--infra', 'gcp/us-central1')
+LOOKER = "looker@lab-project.iam.gserviceaccount.com"
+INFRA = ("--infra", "gcp/us-central1")
 
 
 def printed(world):
-    told = world.json('doctor', '--iam', *INFRA)
-    return {who: {each for each in told[who]['includedPermissions']
-                  if not each.startswith('storage.')} for who in ('submitter', 'node')}  # fmt: skip
+    told = world.json("doctor", "--iam", *INFRA)
+    return {who: {each for each in told[who]["includedPermissions"] if not each.startswith("storage.")} for who in ("submitter", "node")}
 
 
 def needed(lab, since, email):
-    return {right for each in lab.log[since:] if each.get('email') == email
-            for right in each.get('permissions', [])}  # fmt: skip
+    return {right for each in lab.log[since:] if each.get("email") == email for right in each.get("permissions", [])}
 
 
 NEAR = 'resources: {instance_type: c2-standard-8}\ngcp: {placement: cluster}\nrun: "true"\n'
@@ -45,27 +43,27 @@ NEAR = 'resources: {instance_type: c2-standard-8}\ngcp: {placement: cluster}\nru
 
 def program(world, words):
     """The end of a command line: a job file, or a program."""
-    if 'near.yaml' not in words:
-        return (*words, '--', 'true')
-    (world.work / 'near.yaml').write_text(NEAR)
+    if "near.yaml" not in words:
+        return (*words, "--", "true")
+    (world.work / "near.yaml").write_text(NEAR)
     return words
 
 
 def run(world, *words, infra=INFRA):
     # Who may not list machines hears nothing of them, and stays for a minute.
-    words = ('--detach', '--json', *infra, *program(world, words))
-    return world.stoker('run', *words, timeout=150)
+    words = ("--detach", "--json", *infra, *program(world, words))
+    return world.stoker("run", *words, timeout=150)
 
 
 def until(world, what, holds, verb):
     """Looks until it holds or a right lacks; all that was said."""
-    said = ''
+    said = ""
 
     def done():
         nonlocal said
         ran = world.stoker(*verb)
         said += ran.stdout + ran.stderr
-        return holds() or 'forbidden' in said or 'Required' in said
+        return holds() or "forbidden" in said or "Required" in said
 
     world.wait_for(what, done, 60, 0.3)
     return said
@@ -74,34 +72,32 @@ def until(world, what, holds, verb):
 def tended(lab, world, job):
     """What whoever looks after a job does: a stopped machine is replaced or started, one that came
     to nothing is asked for anew, all end with the job. [(what, how it went)], all words."""
-    came, words = [], ''
+    came, words = [], ""
     first = lab.machines(job)
     if not first:
-        return [('no machine', True)], words
+        return [("no machine", True)], words
     lifecycle.by_hand(lab.api, lifecycle.stop, first[0])
-    world.wait_for('it is off', lambda: first[0].state() == 'TERMINATED', 20)
-    words += until(world, 'started or replaced', lambda: any(
-        each.state() == 'RUNNING' for each in lab.machines(job)), ('show', job))  # fmt: skip
-    came.append(('it runs again', any(e.state() == 'RUNNING' for e in lab.machines(job))))
-    done = world.stoker('cancel', '--no-wait', job)
+    world.wait_for("it is off", lambda: first[0].state() == "TERMINATED", 20)
+    words += until(world, "started or replaced", lambda: any(each.state() == "RUNNING" for each in lab.machines(job)), ("show", job))
+    came.append(("it runs again", any(e.state() == "RUNNING" for e in lab.machines(job))))
+    done = world.stoker("cancel", "--no-wait", job)
     words += done.stdout + done.stderr
-    words += until(world, 'all end', lambda: not lab.machines(job), ('show', job))
-    came.append(('machines left', len(lab.machines(job))))
+    words += until(world, "all end", lambda: not lab.machines(job), ("show", job))
+    came.append(("machines left", len(lab.machines(job))))
     return came, words
 
 
 def abandoned(lab, world, *words):
     """A job whose sender is dead before Compute Engine says that there is no room."""
     lab.api.settings.operation_delay = 5.0
-    lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
+    lab.api.births.add("ZONE_RESOURCE_POOL_EXHAUSTED")
     since = len(lab.log)
-    sender = world.start('run', '--detach', *INFRA, *program(world, words))
+    sender = world.start("run", "--detach", *INFRA, *program(world, words))
     job = sender.stdout.readline().split()[0]
-    world.wait_for('the request is sent', lambda: any(
-        each.endswith(('.insert', '.bulkInsert')) for each in lab.asked(since)))  # fmt: skip
+    world.wait_for("the request is sent", lambda: any(each.endswith((".insert", ".bulkInsert")) for each in lab.asked(since)))
     sender.send_signal(signal.SIGKILL)
     sender.wait()
-    world.wait_for('the operation ends', lambda: not lab.api.births.waiting)
+    world.wait_for("the operation ends", lambda: not lab.api.births.waiting)
     lab.api.settings.operation_delay = 0.1
     return job
 
@@ -109,13 +105,12 @@ def abandoned(lab, world, *words):
 def looked_after(lab, world, job):
     """By a controller, which hears of what it has asked for itself."""
     lab.api.settings.operation_delay = 2.0
-    controller = world.start('controller', '--interval', '300ms', '--verbose')
-    world.wait_for('asked for anew', lambda: any(
-        each.state() == 'RUNNING' for each in lab.machines(job)), 60, 0.3)  # fmt: skip
+    controller = world.start("controller", "--interval", "300ms", "--verbose")
+    world.wait_for("asked for anew", lambda: any(each.state() == "RUNNING" for each in lab.machines(job)), 60, 0.3)
     time.sleep(1)  # a pass, or more
     controller.send_signal(signal.SIGTERM)
     lab.api.settings.operation_delay = 0.1
-    return ''.join(controller.communicate(timeout=30))
+    return "".join(controller.communicate(timeout=30))
 
 
 def clear(lab):
@@ -125,117 +120,119 @@ def clear(lab):
 
 def submits(lab, world):
     """All that a submitter does."""
-    came, words = [], ''
+    came, words = [], ""
     for what, more in (
-        ('spot', ('--spot',)),
-        ('two', ('--num-nodes', '2')),
-        ('stopped', ()),
-        ('of a family', ('--image', 'debian-cloud/debian-13')),
-        ('of an image', ('--image', 'lab-project/mine')),
-        ('with a GPU', ('--gpus', 'T4:1')),
-        ('near each other', ('near.yaml',)),
-    ):  # fmt: skip
-        if what == 'two':  # the first zone has no room, which a part of the request says
-            lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
+        ("spot", ("--spot",)),
+        ("two", ("--num-nodes", "2")),
+        ("stopped", ()),
+        ("of a family", ("--image", "debian-cloud/debian-13")),
+        ("of an image", ("--image", "lab-project/mine")),
+        ("with a GPU", ("--gpus", "T4:1")),
+        ("near each other", ("near.yaml",)),
+    ):
+        if what == "two":  # the first zone has no room, which a part of the request says
+            lab.api.births.add("ZONE_RESOURCE_POOL_EXHAUSTED")
         done = run(world, *more)
         lab.api.births.clear()
         words += done.stdout + done.stderr
         came.append((what, done.returncode, len(lab.machines())))
         if done.returncode == 0:
-            job = json.loads(done.stdout)['id']
-            words += world.stoker('show', job).stdout  # what became of it later, too
-            told = tended(lab, world, job) if what == 'stopped' else ([], '')
+            job = json.loads(done.stdout)["id"]
+            words += world.stoker("show", job).stdout  # what became of it later, too
+            told = tended(lab, world, job) if what == "stopped" else ([], "")
             came += told[0]
             words += told[1]
-            world.stoker('cancel', '--no-wait', job)
+            world.stoker("cancel", "--no-wait", job)
         clear(lab)
-    words += until(world, 'its policy goes', lambda: not lab.api.world.policies, ('gc',))
+    words += until(world, "its policy goes", lambda: not lab.api.world.policies, ("gc",))
     for what, more, says in (
-        ('a region misspelt', {'infra': ('--infra', 'gcp/us-centrl1')}, 'Did you mean us-central1'),
-        ('an image misspelt', {}, 'Did you mean'),
-    ):  # fmt: skip
-        flags = ('--image', 'debian-cloud/debian-21') if 'image' in what else ()
+        ("a region misspelt", {"infra": ("--infra", "gcp/us-centrl1")}, "Did you mean us-central1"),
+        ("an image misspelt", {}, "Did you mean"),
+    ):
+        flags = ("--image", "debian-cloud/debian-21") if "image" in what else ()
         done = run(world, *flags, **more)
         words += done.stdout + done.stderr
         came.append((what, says in done.stdout + done.stderr))
-    world.stoker('config', 'set', 'gcp.subnetwork', 'default', check=True)
+    world.stoker("config", "set", "gcp.subnetwork", "default", check=True)
     done = run(world)
     words += done.stdout + done.stderr
-    came.append(('a subnetwork', done.returncode))
+    came.append(("a subnetwork", done.returncode))
     clear(lab)
-    world.stoker('config', 'unset', 'gcp.subnetwork', check=True)
-    done = world.stoker('gc')
+    world.stoker("config", "unset", "gcp.subnetwork", check=True)
+    done = world.stoker("gc")
     words += done.stdout + done.stderr
-    came.append(('gc', done.returncode))
+    came.append(("gc", done.returncode))
     return came, words
 
 
 def as_other(lab, world, email=ROLE):
     """The same store, with another account: that of the machines, or of whoever only looks."""
-    key = os.path.join(lab.below.folder.name, 'other.json')
-    with open(key, 'w', encoding='utf-8') as out:
-        out.write(lab.identity.key_file(email, 'lab-project'))
-    return {**world.env, 'GOOGLE_APPLICATION_CREDENTIALS': key}
+    key = os.path.join(lab.below.folder.name, "other.json")
+    with open(key, "w", encoding="utf-8") as out:
+        out.write(lab.identity.key_file(email, "lab-project"))
+    return {**world.env, "GOOGLE_APPLICATION_CREDENTIALS": key}
 
 
 def test_tables(lab, check):
-    with lab.world('tables') as world:
+    with lab.world("tables") as world:
         roles = printed(world)
         since = len(lab.log)
         came, words = submits(lab, world)
-        check('a submitter can do all', 'forbidden' not in words and all(
-            each[1] in (0, True) for each in came if len(each) == 2), (came, words))  # fmt: skip
+        check(
+            "a submitter can do all",
+            "forbidden" not in words and all(each[1] in (0, True) for each in came if len(each) == 2),
+            (came, words),
+        )
         asked = needed(lab, since, OWN)
-        check(f'a submitter needs no more than the {len(roles["submitter"])} that are printed',
-              asked <= roles['submitter'], asked - roles['submitter'])  # fmt: skip
-        check('and each of them', roles['submitter'] <= asked, roles['submitter'] - asked)
+        check(
+            f"a submitter needs no more than the {len(roles['submitter'])} that are printed",
+            asked <= roles["submitter"],
+            asked - roles["submitter"],
+        )
+        check("and each of them", roles["submitter"] <= asked, roles["submitter"] - asked)
         since = len(lab.log)
         world.env = as_other(lab, world)
         came, words = submits(lab, world)
         lease(lab, world)
         asked = needed(lab, since, ROLE) - needed_to_resolve(lab, since)
-        check(f'a node needs no more than its {len(roles["node"])}', asked <= roles['node'],
-              asked - roles['node'])  # fmt: skip
-        check('and each of them', roles['node'] <= asked, roles['node'] - asked)
+        check(f"a node needs no more than its {len(roles['node'])}", asked <= roles["node"], asked - roles["node"])
+        check("and each of them", roles["node"] <= asked, roles["node"] - asked)
 
 
 def needed_to_resolve(lab, since):
     """What only whoever submits asks: nodes resolve nothing."""
-    kinds = ('regions.', 'machineTypes.', 'acceleratorTypes.', 'images.', 'networks.',
-             'subnetworks.get', 'zones.')  # fmt: skip
-    return {right for each in lab.log[since:] if each.get('method', '').startswith(kinds)
-            for right in each.get('permissions', [])}  # fmt: skip
+    kinds = ("regions.", "machineTypes.", "acceleratorTypes.", "images.", "networks.", "subnetworks.get", "zones.")
+    return {right for each in lab.log[since:] if each.get("method", "").startswith(kinds) for right in each.get("permissions", [])}
 
 
 def lease(lab, world):
     """What an agent does besides: it moves its lease."""
     import urllib.request
 
-    job = json.loads(run(world, '--instance-type', 'e2-standard-2').stdout)['id']
+    job = json.loads(run(world, "--instance-type", "e2-standard-2").stdout)["id"]
     machine = lab.machines(job)[0]
-    token = lab.identity.issue(ROLE, ['https://www.googleapis.com/auth/cloud-platform'])
-    url = (f'{lab.below.endpoint}/compute/v1/projects/lab-project/zones/{machine.zone}/instances/'
-           f'{machine.name}')  # fmt: skip
-    told = json.load(urllib.request.urlopen(urllib.request.Request(
-        url, headers={'Authorization': f'Bearer {token.text}'})))  # fmt: skip
-    body = {'labels': told['labels'], 'labelFingerprint': told['labelFingerprint']}
-    urllib.request.urlopen(urllib.request.Request(
-        url + '/setLabels', json.dumps(body).encode(), {'Authorization': f'Bearer {token.text}',
-                                                        'Content-Type': 'application/json'}))
-    world.stoker('cancel', '--no-wait', job)
+    token = lab.identity.issue(ROLE, ["https://www.googleapis.com/auth/cloud-platform"])
+    url = f"{lab.below.endpoint}/compute/v1/projects/lab-project/zones/{machine.zone}/instances/{machine.name}"
+    told = json.load(urllib.request.urlopen(urllib.request.Request(url, headers={"Authorization": f"Bearer {token.text}"})))
+    body = {"labels": told["labels"], "labelFingerprint": told["labelFingerprint"]}
+    urllib.request.urlopen(
+        urllib.request.Request(
+            url + "/setLabels", json.dumps(body).encode(), {"Authorization": f"Bearer {token.text}", "Content-Type": "application/json"}
+        )
+    )
+    world.stoker("cancel", "--no-wait", job)
     clear(lab)
 
 
 def test_looks(lab, check):
     """Whoever looks after the jobs of others: by a verb, `stoker gc`, or a controller. Its rights
     are a node's, which looks after its own job: there is no third role."""
-    with lab.world('looks') as world:
-        role = printed(world)['node']
+    with lab.world("looks") as world:
+        role = printed(world)["node"]
         owner, looker = dict(world.env), as_other(lab, world, LOOKER)
-        since, came, words = len(lab.log), [], ''
-        plain = ('--instance-type', 'e2-standard-2')
-        for more in ((*plain, '--spot'), (*plain, '--num-nodes', '2'),
-                     (*plain, '--image', 'lab-project/mine'), ('near.yaml',)):  # fmt: skip
+        since, came, words = len(lab.log), [], ""
+        plain = ("--instance-type", "e2-standard-2")
+        for more in ((*plain, "--spot"), (*plain, "--num-nodes", "2"), (*plain, "--image", "lab-project/mine"), ("near.yaml",)):
             world.env = owner
             job = abandoned(lab, world, *more)
             world.env = looker
@@ -244,34 +241,33 @@ def test_looks(lab, check):
             came += told[0]
             words += told[1]
             clear(lab)
-        for verb in (('gc',), ('controller', '--once')):
+        for verb in (("gc",), ("controller", "--once")):
             done = world.stoker(*verb)
             words += done.stdout + done.stderr
             came.append((verb[0], done.returncode))
         world.env = owner
-        check('whoever looks can do all', 'forbidden' not in words and all(
-            each[1] in (0, True) for each in came), (came, words))  # fmt: skip
+        check("whoever looks can do all", "forbidden" not in words and all(each[1] in (0, True) for each in came), (came, words))
         asked = needed(lab, since, LOOKER)
-        check(f'it needs no more than the {len(role)} of a node', asked <= role, asked - role)
-        check('and each of them', role <= asked, role - asked)
+        check(f"it needs no more than the {len(role)} of a node", asked <= role, asked - role)
+        check("and each of them", role <= asked, role - asked)
 
 
 # Without it a wrong name is refused as well, and the nearest one is not known.
-FOR_WORDS = {'compute.images.list'}
+FOR_WORDS = {"compute.images.list"}
 
 
-def test_less(lab, check, only=''):
+def test_less(lab, check, only=""):
     """Without any one of them something fails, and names it."""
-    with lab.world('less') as world:
+    with lab.world("less") as world:
         roles = printed(world)
         whole, _ = submits(lab, world)
-        for right in [only] if only else sorted(roles['submitter']):
+        for right in [only] if only else sorted(roles["submitter"]):
             lab.api.denied = {right}
             came, words = submits(lab, world)
             lab.api.denied = set()
             clear(lab)
-            check(f'without {right} something fails', came != whole or right in words, came)
-            check('  which is said', right in words or right in FOR_WORDS, words[-800:])
+            check(f"without {right} something fails", came != whole or right in words, came)
+            check("  which is said", right in words or right in FOR_WORDS, words[-800:])
 
 
 class Lab(GceLab):
@@ -279,9 +275,9 @@ class Lab(GceLab):
 
     def __enter__(self):
         super().__enter__()
-        self.api.own_images.append(('lab-project', 'mine', 'mine', 10, 'X86_64', False))
+        self.api.own_images.append(("lab-project", "mine", "mine", 10, "X86_64", False))
         return self
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     play(Lab, parts_of(globals()), sys.argv[1:])

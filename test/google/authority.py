@@ -13,11 +13,7 @@ def new_key():
 
 
 def pem(key):
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 def certify(folder, names):
@@ -27,9 +23,13 @@ def certify(folder, names):
 
     def make(key, subject, extensions):
         builder = x509.CertificateBuilder(
-            issuer, subject, key.public_key(), x509.random_serial_number(),
-            now - datetime.timedelta(hours=1), now + datetime.timedelta(hours=8),
-        )  # fmt: skip
+            issuer,
+            subject,
+            key.public_key(),
+            x509.random_serial_number(),
+            now - datetime.timedelta(hours=1),
+            now + datetime.timedelta(hours=8),
+        )
         for extension, critical in extensions:
             builder = builder.add_extension(extension, critical)
         return builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)

@@ -35,35 +35,34 @@ class Gone(Exception):
 
 class Head:
     def __init__(self, raw):
-        first, *lines = raw.decode('latin-1').split('\r\n')
+        first, *lines = raw.decode("latin-1").split("\r\n")
         self.first = first
-        self.headers = [tuple(line.split(': ', 1)) if ': ' in line else (line.rstrip(':'), '')
-                        for line in lines if line]  # fmt: skip
+        self.headers = [tuple(line.split(": ", 1)) if ": " in line else (line.rstrip(":"), "") for line in lines if line]
 
-    def get(self, name, otherwise=''):
+    def get(self, name, otherwise=""):
         return next((v for n, v in self.headers if n.lower() == name), otherwise)
 
     def drop(self, *names):
         self.headers = [each for each in self.headers if each[0].lower() not in names]
 
     def encode(self):
-        lines = [self.first, *(f'{name}: {value}' for name, value in self.headers), '', '']
-        return '\r\n'.join(lines).encode('latin-1')
+        lines = [self.first, *(f"{name}: {value}" for name, value in self.headers), "", ""]
+        return "\r\n".join(lines).encode("latin-1")
 
     @property
     def chunked(self):
-        return self.get('transfer-encoding').lower() == 'chunked'
+        return self.get("transfer-encoding").lower() == "chunked"
 
     @property
     def length(self):
-        return int(self.get('content-length', '0'))
+        return int(self.get("content-length", "0"))
 
 
 class Ends:
     """The first and last bytes of what passes; `most` is how many first ones."""
 
     def __init__(self, most):
-        self.most, self.begin, self.end = most, b'', b''
+        self.most, self.begin, self.end = most, b"", b""
 
     def add(self, piece):
         if len(self.begin) < self.most:
@@ -81,7 +80,7 @@ class Relay:
 
     def note(self, call, what, complaints):
         for each in complaints:
-            key = f'{call.name}: {what}: {each}'
+            key = f"{call.name}: {what}: {each}"
             if key in self.wrong or len(self.wrong) < MOST_TOLD:
                 self.wrong[key] = self.wrong.get(key, 0) + 1
 
@@ -90,13 +89,11 @@ class Relay:
         try:
             while True:
                 try:
-                    head = Head(await reader.readuntil(b'\r\n\r\n'))
+                    head = Head(await reader.readuntil(b"\r\n\r\n"))
                 except (asyncio.IncompleteReadError, ConnectionError):
                     return
                 if behind is None:
-                    behind = await asyncio.open_connection(
-                        self.to.hostname, self.to.port, limit=1 << 20
-                    )
+                    behind = await asyncio.open_connection(self.to.hostname, self.to.port, limit=1 << 20)
                 await self.exchange(head, reader, writer, *behind)
         except (Gone, OSError, asyncio.IncompleteReadError):
             pass
@@ -105,16 +102,16 @@ class Relay:
                 each.close()
 
     async def exchange(self, head, reader, writer, from_server, to_server):
-        verb, target, _ = head.first.split(' ', 2)
+        verb, target, _ = head.first.split(" ", 2)
         call = self.rules.Call(verb, target, head.headers)
         self.requests += 1
         self.methods[call.name] += 1
-        self.note(call, 'request', call.wrong)
-        if head.get('expect'):
-            head.drop('expect')
-            writer.write(b'HTTP/1.1 100 Continue\r\n\r\n')
+        self.note(call, "request", call.wrong)
+        if head.get("expect"):
+            head.drop("expect")
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         to_server.write(head.encode())
-        kept, cut = Ends(8 << 20 if call.wants_body == 'all' else ENDS), False
+        kept, cut = Ends(8 << 20 if call.wants_body == "all" else ENDS), False
         try:
             async for piece in self.pieces(head, reader, to_server):
                 kept.add(piece)
@@ -123,39 +120,39 @@ class Relay:
         if call.wants_body and not cut:
             told = len(call.wrong)
             call.body(kept.begin, kept.end)
-            self.note(call, 'body', call.wrong[told:])
+            self.note(call, "body", call.wrong[told:])
         await self.answer(call, verb, writer, from_server)
         if cut:
             raise Gone
 
     async def answer(self, call, verb, writer, reader):
-        head = Head(await reader.readuntil(b'\r\n\r\n'))
-        status = int(head.first.split(' ')[1])
+        head = Head(await reader.readuntil(b"\r\n\r\n"))
+        status = int(head.first.split(" ")[1])
         self.answers += 1
-        none = verb == 'HEAD' or status in (204, 304)
-        known = none or head.chunked or head.get('content-length') != ''
-        if call.is_json and (known or head.get('connection') == 'close'):
-            text = b'' if none else await self.whole(head, reader, known)
+        none = verb == "HEAD" or status in (204, 304)
+        known = none or head.chunked or head.get("content-length") != ""
+        if call.is_json and (known or head.get("connection") == "close"):
+            text = b"" if none else await self.whole(head, reader, known)
             found = list(call.answer(status, head.headers, text))
-            self.note(call, f'answer {status}', found)
+            self.note(call, f"answer {status}", found)
             if (status // 100 == 2 or status == 308) and text and not found:
                 text = call.cut(status, text)
-            head.drop('transfer-encoding', 'content-length')
-            if not none or verb == 'HEAD':
-                head.headers.append(('Content-Length', str(len(text))))
+            head.drop("transfer-encoding", "content-length")
+            if not none or verb == "HEAD":
+                head.headers.append(("Content-Length", str(len(text))))
             writer.write(head.encode() + text)
         else:
-            self.note(call, f'answer {status}', call.answer(status, head.headers, b''))
+            self.note(call, f"answer {status}", call.answer(status, head.headers, b""))
             writer.write(head.encode())
             if not none:
                 async for _ in self.pieces(head, reader, writer, to_end=not known):
                     pass
         await writer.drain()
-        if not known or head.get('connection').lower() == 'close':
+        if not known or head.get("connection").lower() == "close":
             raise Gone
 
     async def whole(self, head, reader, known):
-        text = b''
+        text = b""
         async for piece in self.pieces(head, reader, None, to_end=not known):
             text += piece
         return text
@@ -185,9 +182,9 @@ class Relay:
                 writer.write(text)
 
         while True:
-            line = await reader.readuntil(b'\r\n')
+            line = await reader.readuntil(b"\r\n")
             pass_on(line)
-            size = int(line.split(b';')[0], 16)
+            size = int(line.split(b";")[0], 16)
             if size == 0:
                 break
             data = await reader.readexactly(size + 2)
@@ -195,27 +192,24 @@ class Relay:
             yield data[:-2]
             if writer:
                 await writer.drain()
-        while line != b'\r\n':  # trailers
-            line = await reader.readuntil(b'\r\n')
+        while line != b"\r\n":  # trailers
+            line = await reader.readuntil(b"\r\n")
             pass_on(line)
         if writer:
             await writer.drain()
 
     def told(self):
-        wrong = [f'{words} ({count})' for words, count in self.wrong.items()]
-        return {'requests': self.requests, 'answers': self.answers, 'methods': self.methods,
-                'wrong': wrong}  # fmt: skip
+        wrong = [f"{words} ({count})" for words, count in self.wrong.items()]
+        return {"requests": self.requests, "answers": self.answers, "methods": self.methods, "wrong": wrong}
 
 
 async def main(host, port, to):
     from test.google import storage_rules
 
     relay = Relay(to, storage_rules)
-    storage_rules.discovery('storage.v1')  # read now, and not while somebody waits
-    server = await asyncio.start_server(
-        relay.serve, host, int(port), limit=1 << 20, backlog=512
-    )
-    print('ready', flush=True)
+    storage_rules.discovery("storage.v1")  # read now, and not while somebody waits
+    server = await asyncio.start_server(relay.serve, host, int(port), limit=1 << 20, backlog=512)
+    print("ready", flush=True)
     loop = asyncio.get_running_loop()
     async with server:
         while await loop.run_in_executor(None, sys.stdin.readline):
@@ -224,16 +218,19 @@ async def main(host, port, to):
 
 class GcsRelay:
     def __init__(self, host, port, to):
-        python = os.path.join(cloud_env.folder(), 'bin', 'python3')
+        python = os.path.join(cloud_env.folder(), "bin", "python3")
         self.words = [python, os.path.abspath(__file__), host, str(port), to]
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            self.words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
             preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL),
-        )  # fmt: skip
-        if self.process.stdout.readline() != 'ready\n':
-            raise RuntimeError('the relay before Google Cloud Storage did not start')
+        )
+        if self.process.stdout.readline() != "ready\n":
+            raise RuntimeError("the relay before Google Cloud Storage did not start")
         return self
 
     def __exit__(self, *_):
@@ -241,10 +238,10 @@ class GcsRelay:
         self.process.wait()
 
     def told(self):
-        self.process.stdin.write('\n')
+        self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     asyncio.run(main(*sys.argv[1:]))

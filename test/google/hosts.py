@@ -17,52 +17,52 @@ from test.lab.gceapi.discovery import discovery
 
 # The document of each, and what holds its requests against it.
 DOCUMENTS = {
-    'compute.googleapis.com': 'compute.v1',  # test/lab/gceapi/front.py
-    'storage.googleapis.com': 'storage.v1',  # storage_rules.py
-    'iamcredentials.googleapis.com': 'iamcredentials.v1',  # token_rules.py
-    'sts.googleapis.com': 'sts.v1',  # token_rules.py
+    "compute.googleapis.com": "compute.v1",  # test/lab/gceapi/front.py
+    "storage.googleapis.com": "storage.v1",  # storage_rules.py
+    "iamcredentials.googleapis.com": "iamcredentials.v1",  # token_rules.py
+    "sts.googleapis.com": "sts.v1",  # token_rules.py
 }
 # Of these Google has no document.
 WRITTEN = {
-    'oauth2.googleapis.com/token': 'token_rules.FORMS',
+    "oauth2.googleapis.com/token": "token_rules.FORMS",
     # Beside its number, as what no proxy is asked for: token_rules.METADATA
-    'metadata.google.internal': 'token_rules.METADATA',
+    "metadata.google.internal": "token_rules.METADATA",
 }
 # Names of rights, which nobody asks: https://developers.google.com/identity/protocols/oauth2/scopes
-SCOPES = 'www.googleapis.com/auth/'
+SCOPES = "www.googleapis.com/auth/"
 # Nothing is asked of them: `doctor --iam` prints roles, and logs are kept in the job's store.
-NEVER = {'iam.googleapis.com': 'iam.v1', 'logging.googleapis.com': 'logging.v2'}
+NEVER = {"iam.googleapis.com": "iam.v1", "logging.googleapis.com": "logging.v2"}
 # Names of things, and no addresses: https://cloud.google.com/iam/docs/full-resource-names and
 # https://cloud.google.com/iam/docs/principal-identifiers
-THING = re.compile(rb'(?:(?<!:)|principalSet:)//iam\.googleapis\.com/')
-NAME = re.compile(rb'((?:[a-z0-9-]+\.)+(?:googleapis\.com|google\.internal))(/[\w./{}+-]*)?')
+THING = re.compile(rb"(?:(?<!:)|principalSet:)//iam\.googleapis\.com/")
+NAME = re.compile(rb"((?:[a-z0-9-]+\.)+(?:googleapis\.com|google\.internal))(/[\w./{}+-]*)?")
 
 
 def wrong_of(host, path):
-    if f'{host}{path}' in WRITTEN or f'{host}{path}'.startswith(SCOPES):
-        return ''
+    if f"{host}{path}" in WRITTEN or f"{host}{path}".startswith(SCOPES):
+        return ""
     if host not in DOCUMENTS:
-        return 'no document, and nowhere written'
+        return "no document, and nowhere written"
     prefix = discovery(DOCUMENTS[host]).prefix
-    return '' if path in ('', '/') or f'{path}/'.startswith(prefix) else f'not below {prefix}'
+    return "" if path in ("", "/") or f"{path}/".startswith(prefix) else f"not below {prefix}"
 
 
 def main():
-    with open(os.environ['STOKER'], 'rb') as source:
-        text = THING.sub(b'', source.read())
+    with open(os.environ["STOKER"], "rb") as source:
+        text = THING.sub(b"", source.read())
     found = {(host.decode(), path.decode()) for host, path in NAME.findall(text)}
-    wrong = [f'{host}{path}: {why}' for host, path in found if (why := wrong_of(host, path))]
+    wrong = [f"{host}{path}: {why}" for host, path in found if (why := wrong_of(host, path))]
     for host, name in {**DOCUMENTS, **NEVER}.items():
-        if discovery(name).told['rootUrl'] != f'https://{host}/':
-            wrong.append(f'{name} is not the document of {host}')
+        if discovery(name).told["rootUrl"] != f"https://{host}/":
+            wrong.append(f"{name} is not the document of {host}")
     there = {host for host, _ in found}
-    wrong += [f'{host}: is not in the binary any more' for host in DOCUMENTS.keys() - there]
-    wrong += [f'{host}: was never to be asked' for host in NEVER.keys() & there]
+    wrong += [f"{host}: is not in the binary any more" for host in DOCUMENTS.keys() - there]
+    wrong += [f"{host}: was never to be asked" for host in NEVER.keys() & there]
     for each in wrong:
-        print(f'FAIL {each}')
+        print(f"FAIL {each}")
     print(f"hosts: {len(there)} names of Google's in the binary, {len(wrong)} wrong")
     return bool(wrong)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main())

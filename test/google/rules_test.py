@@ -42,32 +42,32 @@ class Judge:
             self.seen += bool(words)
             return
         self.failed.append(what)
-        print(f'FAIL {what}: told {told} instead of {words!r}', flush=True)
+        print(f"FAIL {what}: told {told} instead of {words!r}", flush=True)
 
 
 def tables(judge):
     for verb, target, headers, body, words in cases.STORAGE:
-        judge(f'{verb} {target} {body}'[:200], of_storage(verb, target, headers, body), words)
+        judge(f"{verb} {target} {body}"[:200], of_storage(verb, target, headers, body), words)
     for request, status, headers, text, words in cases.ANSWERS:
-        judge(f'{request[:2]}: {status} {text}', of_answer(request, status, headers, text), words)
+        judge(f"{request[:2]}: {status} {text}", of_answer(request, status, headers, text), words)
     for request, words in cases.TOKENS:
         judge(str(request), token_rules.of_request(*request), words)
     for base, status, told, words in cases.TOKEN_ANSWERS:
-        judge(f'{base}: {told}', list(token_rules.of_answer(base, status, json.dumps(told))), words)
+        judge(f"{base}: {told}", list(token_rules.of_answer(base, status, json.dumps(told))), words)
     for verb, target, headers, words in cases.METADATA:
-        judge(f'{verb} {target}', list(token_rules.of_metadata(verb, target, headers)), words)
+        judge(f"{verb} {target}", list(token_rules.of_metadata(verb, target, headers)), words)
 
 
 def googles_client(server):
     """Nothing that Google's own client asks is taken for wrong."""
     bucket = server.client().bucket(fake_gcs.BUCKET)
-    bucket.blob('a/b c').upload_from_string('hello')
-    big = bucket.blob('big')
+    bucket.blob("a/b c").upload_from_string("hello")
+    big = bucket.blob("big")
     big.chunk_size = 256 << 10
-    big.upload_from_file(io.BytesIO(b'x' * (600 << 10)))
-    bucket.get_blob('a/b c').download_as_bytes()
-    server.keys('a')
-    server.status('GET', f'/storage/v1/b/{fake_gcs.BUCKET}/o/gone')
+    big.upload_from_file(io.BytesIO(b"x" * (600 << 10)))
+    bucket.get_blob("a/b c").download_as_bytes()
+    server.keys("a")
+    server.status("GET", f"/storage/v1/b/{fake_gcs.BUCKET}/o/gone")
     big.delete()
 
 
@@ -76,14 +76,14 @@ def relayed(judge):
     with fake_gcs.FakeGcs() as server:
         googles_client(server)
         told = server.told()
-        judge(f"Google's client, {told['requests']} requests", told['wrong'], '')
-        listed, _ = server.call('GET', f'/storage/v1/b/{fake_gcs.BUCKET}/o?fields=items(size)')
-        judge('fields', [] if json.loads(listed) == {'items': [{'size': '5'}]} else [listed], '')
-    o = f'/storage/v1/b/{fake_gcs.BUCKET}/o'
-    judge('a test whose request is wrong', fails_of('GET', f'{o}?prefx=a'), 'parameter prefx')
+        judge(f"Google's client, {told['requests']} requests", told["wrong"], "")
+        listed, _ = server.call("GET", f"/storage/v1/b/{fake_gcs.BUCKET}/o?fields=items(size)")
+        judge("fields", [] if json.loads(listed) == {"items": [{"size": "5"}]} else [listed], "")
+    o = f"/storage/v1/b/{fake_gcs.BUCKET}/o"
+    judge("a test whose request is wrong", fails_of("GET", f"{o}?prefx=a"), "parameter prefx")
     body = cases.multipart('{"size": 5}').encode()
-    upload = 'POST', f'/upload{o}?uploadType=multipart&name=a', body, dict([cases.PARTS])
-    judge('a test whose body is wrong', fails_of(*upload), '5 is no string')
+    upload = "POST", f"/upload{o}?uploadType=multipart&name=a", body, dict([cases.PARTS])
+    judge("a test whose body is wrong", fails_of(*upload), "5 is no string")
 
 
 def fails_of(*request):
@@ -100,10 +100,9 @@ def main():
     judge = Judge()
     tables(judge)
     relayed(judge)
-    print(f'rules: {judge.good} good ones pass, {judge.seen} broken ones are told of; '
-          f'{len(judge.failed)} are not judged right')  # fmt: skip
+    print(f"rules: {judge.good} good ones pass, {judge.seen} broken ones are told of; {len(judge.failed)} are not judged right")
     return bool(judge.failed)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main())

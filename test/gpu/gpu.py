@@ -20,11 +20,27 @@ from test.gpu.machine import REHEARSED, GpuWorld
 
 # Each with the seconds that it may take. Those of a row run side by side.
 ROWS = [
-    [("said", 60)], [("train", 150)], [("turns", 90)],
-    [("kinds", 90), ("torchrun", 90), ("nodes", 90), ("hugging", 130), ("lightning", 130),
-     ("jax", 130), ("memory", 90), ("assertion", 90), ("ordinary", 90), ("unsaid", 90)],
-    [("killed", 90)], [("idle", 75)], [("stuck", 75)], [("pinned", 60)], [("big", 90)],
-]  # fmt: skip
+    [("said", 60)],
+    [("train", 150)],
+    [("turns", 90)],
+    [
+        ("kinds", 90),
+        ("torchrun", 90),
+        ("nodes", 90),
+        ("hugging", 130),
+        ("lightning", 130),
+        ("jax", 130),
+        ("memory", 90),
+        ("assertion", 90),
+        ("ordinary", 90),
+        ("unsaid", 90),
+    ],
+    [("killed", 90)],
+    [("idle", 75)],
+    [("stuck", 75)],
+    [("pinned", 60)],
+    [("big", 90)],
+]
 NEEDS_GPU = ("idle", "memory", "assertion")
 
 
@@ -33,8 +49,7 @@ def parts():
 
     found = {}
     for module in (sharing, training, failing):
-        found.update({name[5:]: value for name, value in vars(module).items()
-                      if name.startswith("part_")})  # fmt: skip
+        found.update({name[5:]: value for name, value in vars(module).items() if name.startswith("part_")})
     return found
 
 
@@ -57,8 +72,7 @@ def row(names):
     for name, seconds in names:
         seconds *= 3 if REHEARSED else 1
         words = ["timeout", "-k", "10", str(seconds), sys.executable, __file__, "--part", name]
-        running.append((name, seconds, subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)))  # fmt: skip
+        running.append((name, seconds, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)))
     passed = failed = 0
     for name, seconds, process in running:
         out = process.communicate()[0]

@@ -36,14 +36,12 @@ def nvidia_smi(*words):
 
 def gpus():
     """[(name, busy percent, MiB used, MiB in all)]"""
-    return [(name, int(busy), int(used), int(total))
-            for _, name, busy, used, total, *_ in nvidia_smi(QUERY, CSV)]  # fmt: skip
+    return [(name, int(busy), int(used), int(total)) for _, name, busy, used, total, *_ in nvidia_smi(QUERY, CSV)]
 
 
 def programs_on_gpu():
     """[(pid, MiB)] of all that have a context there."""
-    return [(int(pid), used) for pid, used in
-            nvidia_smi("--query-compute-apps=pid,used_memory", CSV)]  # fmt: skip
+    return [(int(pid), used) for pid, used in nvidia_smi("--query-compute-apps=pid,used_memory", CSV)]
 
 
 def kind():
@@ -103,8 +101,7 @@ class GpuWorld(World):
 
     def run(self, name, *words, gpus="1", grace="10s", flags=()):
         """Submits a program of programs/."""
-        return self.submit("--name", name, "--workdir", ".", "--stop-grace", grace, "--gpus", gpus,
-                           *flags, "--", PYTHON, *words)  # fmt: skip
+        return self.submit("--name", name, "--workdir", ".", "--stop-grace", grace, "--gpus", gpus, *flags, "--", PYTHON, *words)
 
     def file(self, name, text):
         (self.work / name).write_text(text)
@@ -116,8 +113,7 @@ class GpuWorld(World):
 
     def facts(self, job, *flags):
         """What each program that told them has seen."""
-        return [json.loads(found) for found in
-                re.findall(r"facts (\{.*\})$", self.log(job, *flags), re.M)]  # fmt: skip
+        return [json.loads(found) for found in re.findall(r"facts (\{.*\})$", self.log(job, *flags), re.M)]
 
     def says(self, job, text, timeout=60):
         self.wait_for(f"{job} says {text}", lambda: text in self.log(job), timeout, 0.2)

@@ -31,9 +31,11 @@ def part_said(results, world):
             flags = [world.file("numbers.yaml", f"resources: {{gpus: {asked}}}\nrun: 'true'\n")]
         done = world.stoker("run", "--detach", *flags, *([] if "[" in asked else ["--", "true"]))
         show(f"gpus: {asked}", done.stderr)
-        results.check(f"gpus: {asked} is refused, with what there is",
-                      done.returncode == 1 and f"this machine has 1 GPU ({name})" in done.stderr,
-                      done.stderr)  # fmt: skip
+        results.check(
+            f"gpus: {asked} is refused, with what there is",
+            done.returncode == 1 and f"this machine has 1 GPU ({name})" in done.stderr,
+            done.stderr,
+        )
     for asked in (kind(), f"{kind()}:1", kind().lower(), f"{kind()}-{name.split()[-1]}"):
         done = world.stoker("run", "--dry-run", "--gpus", asked, "--", "true")
         results.check(f"gpus: {asked} is this one", done.returncode == 0, done.stderr)
@@ -49,18 +51,21 @@ def part_kinds(results, world):
     }
     jobs = {}
     for name, text in lists.items():
-        world.file(f"{name}.yaml", f"name: {name}\nworkdir: .\nresources:\n  infra: local\n"
-                   f"  {text}\nrun: exec {PYTHON} facts.py\n")  # fmt: skip
+        world.file(f"{name}.yaml", f"name: {name}\nworkdir: .\nresources:\n  infra: local\n  {text}\nrun: exec {PYTHON} facts.py\n")
         done = world.stoker("run", "--detach", f"{name}.yaml")
         show(text, done.stderr or done.stdout)
         jobs[name] = done.stdout.split()[-1] if done.returncode == 0 else None
     for name, job in jobs.items():
         record, said = world.ends(job) if job else ({"state": "refused"}, "")
         facts = world.facts(job) if job else []
-        results.check(f"kinds: {name}: it ran on the one that is here",
-                      record["state"] == "Succeeded" and len(facts) == 1
-                      and facts[0]["CUDA_VISIBLE_DEVICES"] == "0"
-                      and facts[0]["available"] is not REHEARSED, (said, facts))  # fmt: skip
+        results.check(
+            f"kinds: {name}: it ran on the one that is here",
+            record["state"] == "Succeeded"
+            and len(facts) == 1
+            and facts[0]["CUDA_VISIBLE_DEVICES"] == "0"
+            and facts[0]["available"] is not REHEARSED,
+            (said, facts),
+        )
 
 
 def part_turns(results, world):
@@ -70,27 +75,31 @@ def part_turns(results, world):
     world.says(a, "facts")
     b = world.run("b", "hold.py", hold["b"])
     c = world.run("c", "hold.py", hold["c"], gpus="0")
-    d = world.submit(world.file("d.yaml", "name: d\nworkdir: .\nresources: {gpus: [0]}\n"
-                                f"run: exec {PYTHON} hold.py {hold['d']}\n"))  # fmt: skip
+    d = world.submit(world.file("d.yaml", f"name: d\nworkdir: .\nresources: {{gpus: [0]}}\nrun: exec {PYTHON} hold.py {hold['d']}\n"))
     world.says(c, "facts")
     queued = {name: " ".join(world.json("show", job)["queued"]) for name, job in zip("bd", (b, d))}
-    show("while a runs", f"b: {queued['b']}\nd: {queued['d']}\n{world.stoker('ls').stdout}"
-         f"{world.stoker('places').stdout}")  # fmt: skip
-    results.check("turns: the second waits for the first, by name",
-                  f"1st in line: waits for 1 GPU; 1 of 1 is in use by {a}" in queued["b"]
-                  and "2nd in line: waits for GPU 0" in queued["d"], queued)  # fmt: skip
+    show("while a runs", f"b: {queued['b']}\nd: {queued['d']}\n{world.stoker('ls').stdout}{world.stoker('places').stdout}")
+    results.check(
+        "turns: the second waits for the first, by name",
+        f"1st in line: waits for 1 GPU; 1 of 1 is in use by {a}" in queued["b"] and "2nd in line: waits for GPU 0" in queued["d"],
+        queued,
+    )
     seen = {name: world.facts(job)[0] for name, job in (("a", a), ("c", c))}
     show("a and c", seen)
-    results.check("turns: gpus: 1 sees the one that it was granted",
-                  seen["a"]["CUDA_VISIBLE_DEVICES"] == "0"
-                  and seen["a"]["SKYPILOT_NUM_GPUS_PER_NODE"] == "1"
-                  and (REHEARSED or seen["a"]["count"] == 1), seen)  # fmt: skip
-    results.check("turns: gpus: 0 sees none",
-                  seen["c"]["CUDA_VISIBLE_DEVICES"] == "" and not seen["c"]["available"]
-                  and seen["c"]["SKYPILOT_NUM_GPUS_PER_NODE"] == "0", seen)  # fmt: skip
+    results.check(
+        "turns: gpus: 1 sees the one that it was granted",
+        seen["a"]["CUDA_VISIBLE_DEVICES"] == "0"
+        and seen["a"]["SKYPILOT_NUM_GPUS_PER_NODE"] == "1"
+        and (REHEARSED or seen["a"]["count"] == 1),
+        seen,
+    )
+    results.check(
+        "turns: gpus: 0 sees none",
+        seen["c"]["CUDA_VISIBLE_DEVICES"] == "" and not seen["c"]["available"] and seen["c"]["SKYPILOT_NUM_GPUS_PER_NODE"] == "0",
+        seen,
+    )
     time.sleep(6)  # so that nvidia-smi was asked
-    usage = {r["job"] if "job" in r else r["node"]: r.get("gpu")
-             for r in world.json("show", c)["reports"]}  # fmt: skip
+    usage = {r["job"] if "job" in r else r["node"]: r.get("gpu") for r in world.json("show", c)["reports"]}
     results.check("turns: gpus: 0 is not told of as using one", not any(usage.values()), usage)
     for name, after in (("a", b), ("b", d)):
         freed = time.time()
@@ -98,9 +107,9 @@ def part_turns(results, world):
         world.says(after, "facts")
         facts = world.facts(after)[0]
         show(f"{name} ended, the next told after {time.time() - freed:.1f} s", facts)
-        results.check(f"turns: after {name} the next one has it",
-                      facts["CUDA_VISIBLE_DEVICES"] == "0"
-                      and (REHEARSED or facts["available"]), facts)  # fmt: skip
+        results.check(
+            f"turns: after {name} the next one has it", facts["CUDA_VISIBLE_DEVICES"] == "0" and (REHEARSED or facts["available"]), facts
+        )
     for file in hold.values():
         file.touch()
     states = [world.ends(job)[0]["state"] for job in (a, b, c, d)]
@@ -112,33 +121,38 @@ def part_nodes(results, world):
     text = f"num_nodes: 2\nworkdir: .\nresources: {{gpus: 1}}\nrun: exec {PYTHON} facts.py\n"
     done = world.stoker("run", "--detach", world.file("two.yaml", text))
     show("two nodes with a GPU each", done.stderr)
-    results.check("nodes: two with a GPU each are refused, with what there is",
-                  done.returncode == 1 and "on its 2 nodes together for 2 GPUs; this machine has "
-                  "1 GPU" in done.stderr, done.stderr)  # fmt: skip
+    results.check(
+        "nodes: two with a GPU each are refused, with what there is",
+        done.returncode == 1 and "on its 2 nodes together for 2 GPUs; this machine has 1 GPU" in done.stderr,
+        done.stderr,
+    )
     words = f"exec {PYTHON} -m torch.distributed.run ddp.py"
     text = f"num_nodes: 2\nworkdir: .\nresources: {{gpus: 0}}\nrun: {words}\n"
     job = world.submit(world.file("cpu.yaml", text))
     record, said = world.ends(job)
     facts = world.facts(job)
     show("two nodes without", facts)
-    results.check("nodes: two without train together over gloo",
-                  record["state"] == "Succeeded" and len(facts) == 2
-                  and all(f["world"] == 2 and f["sum"] == 2.0 and f["backend"] == "gloo"
-                          for f in facts), (said, world.log(job)[-3000:]))  # fmt: skip
+    results.check(
+        "nodes: two without train together over gloo",
+        record["state"] == "Succeeded"
+        and len(facts) == 2
+        and all(f["world"] == 2 and f["sum"] == 2.0 and f["backend"] == "gloo" for f in facts),
+        (said, world.log(job)[-3000:]),
+    )
 
 
 def part_torchrun(results, world):
-    text = (f"workdir: .\nresources: {{gpus: 1}}\n"
-            f"run: exec {PYTHON} -m torch.distributed.run ddp.py\n")  # fmt: skip
+    text = f"workdir: .\nresources: {{gpus: 1}}\nrun: exec {PYTHON} -m torch.distributed.run ddp.py\n"
     job = world.submit(world.file("one.yaml", text))
     record, said = world.ends(job)
     facts = world.facts(job)
     show("torchrun", facts or world.log(job)[-3000:])
     wanted = "gloo" if REHEARSED else "nccl"
-    results.check(f"torchrun: one process for one GPU, over {wanted}",
-                  record["state"] == "Succeeded" and len(facts) == 1
-                  and facts[0]["PET_NPROC_PER_NODE"] == "1"
-                  and facts[0]["backend"] == wanted, (said, facts))  # fmt: skip
+    results.check(
+        f"torchrun: one process for one GPU, over {wanted}",
+        record["state"] == "Succeeded" and len(facts) == 1 and facts[0]["PET_NPROC_PER_NODE"] == "1" and facts[0]["backend"] == wanted,
+        (said, facts),
+    )
 
 
 def part_ordinary(results, world):
@@ -151,16 +165,19 @@ def part_ordinary(results, world):
     record, said = world.ends(job)
     facts = world.facts(job)
     show("an ordinary user", f"{said}{facts}\n{world.stoker('doctor').stdout}")
-    results.check("ordinary: it has the GPU", record["state"] == "Succeeded" and len(facts) == 1
-                  and facts[0]["available"] is not REHEARSED, (said, world.log(job)[-2000:]))
+    results.check(
+        "ordinary: it has the GPU",
+        record["state"] == "Succeeded" and len(facts) == 1 and facts[0]["available"] is not REHEARSED,
+        (said, world.log(job)[-2000:]),
+    )
 
 
 def part_unsaid(results, world):
     """Two nodes that ask for nothing have all GPUs, here the one, together. Printed, not judged."""
     words = f"exec {PYTHON} -m torch.distributed.run ddp.py"
-    job = world.submit(world.file("both.yaml", f"num_nodes: 2\nworkdir: .\nrun: {words}\n"
-                                  "envs: {NCCL_DEBUG: WARN}\n"
-                                  "limits: {max_duration: 40s}\n"))  # fmt: skip
+    job = world.submit(
+        world.file("both.yaml", f"num_nodes: 2\nworkdir: .\nrun: {words}\nenvs: {{NCCL_DEBUG: WARN}}\nlimits: {{max_duration: 40s}}\n")
+    )
     record, said = world.ends(job)
     show("two nodes on one GPU", f"{said}{world.facts(job)}")
     show("the end of the log", "\n".join(world.log(job).splitlines()[-12:]))

@@ -16,42 +16,41 @@ import signal
 import sys
 import time
 
-UNITS = '/etc/systemd/system'
-HERE = '/run/bare-init.d'
-ORDERS = HERE + '/orders'  # a pipe: a line each
-PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-POWER = {'poweroff': 0x4321FEDC, 'reboot': 0x01234567}  # for reboot(2)
-BUTTONS = {signal.SIGRTMIN + 4: 'poweroff', signal.SIGRTMIN + 5: 'reboot'}  # systemd's
+UNITS = "/etc/systemd/system"
+HERE = "/run/bare-init.d"
+ORDERS = HERE + "/orders"  # a pipe: a line each
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+POWER = {"poweroff": 0x4321FEDC, "reboot": 0x01234567}  # for reboot(2)
+BUTTONS = {signal.SIGRTMIN + 4: "poweroff", signal.SIGRTMIN + 5: "reboot"}  # systemd's
 WELL = (0, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM, -signal.SIGPIPE)
 SET_SUBREAPER = 36  # of prctl()
 libc = ctypes.CDLL(None, use_errno=True)
 
 # What is run before the network is said to be there, after it, and when the machine goes off.
 BOOTS = {
-    'cloud-init': (
-        ['cloud-init init --local', 'cloud-init init'],
-        ['mkdir -p /run/sshd', '/usr/sbin/sshd', 'cloud-init modules --mode=config',
-         'cloud-init modules --mode=final'],
+    "cloud-init": (
+        ["cloud-init init --local", "cloud-init init"],
+        ["mkdir -p /run/sshd", "/usr/sbin/sshd", "cloud-init modules --mode=config", "cloud-init modules --mode=final"],
         [],
     ),
-    'google-scripts': (
-        [],
-        ['google_metadata_script_runner startup'],
-        ['google_metadata_script_runner shutdown'],
-    ),
+    "google-scripts": ([], ["google_metadata_script_runner startup"], ["google_metadata_script_runner shutdown"]),
 }
 
 
 def say(words):
-    print(f'bare-init: {words}', file=sys.stderr, flush=True)
+    print(f"bare-init: {words}", file=sys.stderr, flush=True)
 
 
 def spawn(words, more=None):
     """As systemd starts what a unit names; its output is the console's, as ours."""
     return os.posix_spawnp(
-        words[0], words, {'PATH': PATH, 'LANG': 'C.UTF-8', **(more or {})}, setsid=True,
-        setsigmask=[], setsigdef=set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP},
-    )  # fmt: skip
+        words[0],
+        words,
+        {"PATH": PATH, "LANG": "C.UTF-8", **(more or {})},
+        setsid=True,
+        setsigmask=[],
+        setsigdef=set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP},
+    )
 
 
 def ended():
@@ -74,25 +73,25 @@ class Unit:
         parsed = configparser.ConfigParser(strict=False, interpolation=None)
         parsed.optionxform = str
         if not parsed.read(self.path):
-            raise FileNotFoundError(f'no unit {name}')
-        self.service = parsed['Service']
-        self.targets = parsed.get('Install', 'WantedBy', fallback='').split()
+            raise FileNotFoundError(f"no unit {name}")
+        self.service = parsed["Service"]
+        self.targets = parsed.get("Install", "WantedBy", fallback="").split()
         # Else it runs while all others are stopped, too.
-        self.stops = parsed.get('Unit', 'DefaultDependencies', fallback='yes') != 'no'
+        self.stops = parsed.get("Unit", "DefaultDependencies", fallback="yes") != "no"
 
     def words(self, key):
-        return [each.replace('$$', '$') for each in shlex.split(self.service.get(key, ''))]
+        return [each.replace("$$", "$") for each in shlex.split(self.service.get(key, ""))]
 
     def number(self, key, other):
         return float(self.service.get(key, other))
 
     def link(self, target):
-        return os.path.join(UNITS, target + '.wants', self.name)
+        return os.path.join(UNITS, target + ".wants", self.name)
 
     def main(self):
         """The pid of its first process, 0 if there is none."""
         try:
-            with open(f'{HERE}/{self.name}.pid', encoding='utf-8') as source:
+            with open(f"{HERE}/{self.name}.pid", encoding="utf-8") as source:
                 return int(source.read())
         except (FileNotFoundError, ValueError):
             return 0
@@ -100,10 +99,9 @@ class Unit:
 
 def wanted_by(target):
     """Those that the machine was given, not those of its image."""
-    folder = os.path.join(UNITS, target + '.wants')
+    folder = os.path.join(UNITS, target + ".wants")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [each for each in names
-            if os.path.realpath(os.path.join(folder, each)).startswith(UNITS)]  # fmt: skip
+    return [each for each in names if os.path.realpath(os.path.join(folder, each)).startswith(UNITS)]
 
 
 class Keeper:
@@ -118,10 +116,10 @@ class Keeper:
 
     def descendants(self):
         parents = {}
-        for name in filter(str.isdigit, os.listdir('/proc')):
+        for name in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f'/proc/{name}/stat', encoding='utf-8', errors='replace') as source:
-                    parents[int(name)] = int(source.read().rpartition(')')[2].split()[1])
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as source:
+                    parents[int(name)] = int(source.read().rpartition(")")[2].split()[1])
             except (OSError, IndexError):
                 continue
         found, more = set(), {os.getpid()}
@@ -158,8 +156,8 @@ class Keeper:
 
     def ask_to_end(self, pid):
         if self.cut is None:
-            self.cut = time.monotonic() + self.unit.number('TimeoutStopSec', 90)
-            mixed = self.unit.service.get('KillMode') == 'mixed'
+            self.cut = time.monotonic() + self.unit.number("TimeoutStopSec", 90)
+            mixed = self.unit.service.get("KillMode") == "mixed"
             for number in (signal.SIGTERM, signal.SIGCONT):
                 self.signal([pid] if mixed else self.descendants(), number)
 
@@ -171,28 +169,28 @@ class Keeper:
 
     def once(self):
         """How the service ended, all its processes with it."""
-        self.main = pid = spawn(self.unit.words('ExecStart'))
-        note = f'{HERE}/{self.unit.name}.pid'
-        with open(note, 'w', encoding='utf-8') as out:
+        self.main = pid = spawn(self.unit.words("ExecStart"))
+        note = f"{HERE}/{self.unit.name}.pid"
+        with open(note, "w", encoding="utf-8") as out:
             out.write(str(pid))
-        status = self.wait(pid, float('inf'))
+        status = self.wait(pid, float("inf"))
         self.main = None
         os.unlink(note)
         self.clear()
         status = -signal.SIGKILL if status is None else status
-        if self.unit.service.get('ExecStopPost'):
-            by = signal.Signals(-status).name[3:] if status < 0 else ''
-            how = {'EXIT_CODE': 'killed' if by else 'exited', 'EXIT_STATUS': by or str(status)}
-            self.wait(spawn(self.unit.words('ExecStopPost'), how), 90)
+        if self.unit.service.get("ExecStopPost"):
+            by = signal.Signals(-status).name[3:] if status < 0 else ""
+            how = {"EXIT_CODE": "killed" if by else "exited", "EXIT_STATUS": by or str(status)}
+            self.wait(spawn(self.unit.words("ExecStopPost"), how), 90)
             self.clear()
         return status
 
     def keep(self):
-        restart = self.unit.service.get('Restart', 'no')
+        restart = self.unit.service.get("Restart", "no")
         while True:
             status = self.once()
-            again = restart == 'always' or (restart == 'on-failure' and status not in WELL)
-            end = time.monotonic() + self.unit.number('RestartSec', 0.1)
+            again = restart == "always" or (restart == "on-failure" and status not in WELL)
+            end = time.monotonic() + self.unit.number("RestartSec", 0.1)
             while again and not self.stopping and (left := end - time.monotonic()) > 0:
                 self.listen(left)
             if self.stopping or not again:
@@ -201,7 +199,7 @@ class Keeper:
 
 def limits(unit):
     """Where this user may not have as many, as many as it may."""
-    wanted = unit.service.get('LimitNOFILE')
+    wanted = unit.service.get("LimitNOFILE")
     if wanted:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         count = min(int(wanted), most)
@@ -239,7 +237,7 @@ class Init:
             limits(unit)
             Keeper(unit).keep()
         except Exception as error:  # noqa: BLE001  # a service less; the console says so
-            say(f'{name}: {error!r}')
+            say(f"{name}: {error!r}")
         finally:
             os._exit(0)
 
@@ -250,7 +248,7 @@ class Init:
         if self.early:
             self.stage = spawn(self.early.pop(0))
         elif self.late is not None:
-            for name in wanted_by('multi-user.target'):
+            for name in wanted_by("multi-user.target"):
                 self.start(name)
             self.early, self.late = self.late, None
             self.next_stage()
@@ -270,7 +268,7 @@ class Init:
     def leave(self):
         if self.ending and not self.waits:
             libc.reboot(POWER[self.ending])
-            sys.exit(f'no {self.ending}: {os.strerror(ctypes.get_errno())}')
+            sys.exit(f"no {self.ending}: {os.strerror(ctypes.get_errno())}")
 
     def reap(self):
         for pid in ended():
@@ -284,16 +282,16 @@ class Init:
         verb, *names = line.split()
         if verb in POWER:
             self.go_off(verb)
-        elif verb != 'start':
+        elif verb != "start":
             say(line)
-        for name in names if verb == 'start' else []:
+        for name in names if verb == "start" else []:
             try:
                 self.start(name)
             except (OSError, configparser.Error, KeyError) as error:
-                say(f'{name}: {error!r}')
+                say(f"{name}: {error!r}")
 
     def run(self):
-        for name in wanted_by('sysinit.target'):
+        for name in wanted_by("sysinit.target"):
             self.start(name)
         self.next_stage()
         while True:
@@ -309,8 +307,8 @@ class Init:
 
 
 def order(line):
-    with open(ORDERS, 'w', encoding='utf-8') as out:
-        out.write(line + '\n')
+    with open(ORDERS, "w", encoding="utf-8") as out:
+        out.write(line + "\n")
 
 
 def enable(names):
@@ -323,37 +321,37 @@ def enable(names):
 
 def go(how, flags):
     """Forced, it is at once."""
-    if '-f' in flags:
+    if "-f" in flags:
         libc.reboot(POWER[how])
     order(how)
 
 
 def systemctl(words):
-    flags = [each for each in words if each.startswith('-')]
-    verb, *names = [each for each in words if not each.startswith('-')] or ['']
+    flags = [each for each in words if each.startswith("-")]
+    verb, *names = [each for each in words if not each.startswith("-")] or [""]
     if verb in POWER:
         go(verb, flags)
-    elif verb == 'start' and names:
-        order('start ' + ' '.join(names))
-    elif verb == 'enable':
+    elif verb == "start" and names:
+        order("start " + " ".join(names))
+    elif verb == "enable":
         enable(names)
-    elif words[:4] == ['show', '-p', 'MainPID', '--value'] and len(words) == 5:
+    elif words[:4] == ["show", "-p", "MainPID", "--value"] and len(words) == 5:
         print(Unit(words[4]).main())
-    elif verb != 'daemon-reload':
-        order(f'refused {words}')
-        sys.exit(f'systemctl of a room without systemd: not known: {shlex.join(words)}')
+    elif verb != "daemon-reload":
+        order(f"refused {words}")
+        sys.exit(f"systemctl of a room without systemd: not known: {shlex.join(words)}")
 
 
 def main(name, words):
-    if name == 'bare-init':
+    if name == "bare-init":
         Init(words[0]).run()
-    elif name == 'shutdown':
-        go('reboot' if '-r' in words else 'poweroff', [])
+    elif name == "shutdown":
+        go("reboot" if "-r" in words else "poweroff", [])
     elif name in POWER:
         go(name, words)
     else:
         systemctl(words)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main(os.path.basename(sys.argv[0]), sys.argv[1:])

@@ -16,16 +16,17 @@ os.makedirs('result', exist_ok=True)
 open('result/value', 'w').write('42')
 """
 
+
 def whole(runs, steps, redone=0):
     """'' where every step was made, and at most so many of them twice at each new beginning."""
     at = 0
     for attempt, start, made in runs:
         if not at - redone <= start <= at:
-            return f'attempt {attempt} begins at {start} after {at}'
+            return f"attempt {attempt} begins at {start} after {at}"
         if made != list(range(start + 1, start + 1 + len(made))):
-            return f'attempt {attempt} makes {made} from {start}'
+            return f"attempt {attempt} makes {made} from {start}"
         at = made[-1] if made else start
-    return '' if at == steps else f'it ends at {at}, not {steps}'
+    return "" if at == steps else f"it ends at {at}, not {steps}"
 
 
 class CloudWorld(World):
@@ -36,34 +37,33 @@ class CloudWorld(World):
         super().__init__(name)
         self.lab = lab
         self.env.update(lab.env)
-        self.stoker('config', 'set', 'store', self.bucket, check=True)
-        programs = TEST / 'e2e' / 'programs'
-        (self.work / 'trainer.py').write_text((programs / 'trainer.py').read_text())
-        self.program(TRAIN, 'train.py')
+        self.stoker("config", "set", "store", self.bucket, check=True)
+        programs = TEST / "e2e" / "programs"
+        (self.work / "trainer.py").write_text((programs / "trainer.py").read_text())
+        self.program(TRAIN, "train.py")
 
     def train(self, steps, *flags, pause=0.5):
         return self.submit(
-            '--infra', self.infra, *flags, '--output', 'result', '--', '/usr/bin/python3',
-            'train.py', str(steps), '--pause', str(pause),
-        )  # fmt: skip
+            "--infra", self.infra, *flags, "--output", "result", "--", "/usr/bin/python3", "train.py", str(steps), "--pause", str(pause)
+        )
 
     def machine(self, job, at, limit=60):
         def there():
             return len(self.machines(job)) > at and self.machines(job)[at]
 
-        return self.wait_for(f'machine {at} of {job}', there, limit, 0.2)
+        return self.wait_for(f"machine {at} of {job}", there, limit, 0.2)
 
     def files_on(self, machine, pattern):
         """Of its disk; none at the moment in which a folder there goes."""
         try:
-            return list((pathlib.Path(self.lab.folder) / machine.id / 'disk').glob(pattern))
+            return list((pathlib.Path(self.lab.folder) / machine.id / "disk").glob(pattern))
         except OSError:
             return []
 
     def step_on(self, machine):
         """What its disk says; 0 before there is any."""
         steps = [0]
-        for found in self.files_on(machine, '**/state.txt'):
+        for found in self.files_on(machine, "**/state.txt"):
             try:
                 steps.append(int(found.read_text() or 0))
             except (OSError, ValueError):
@@ -71,10 +71,7 @@ class CloudWorld(World):
         return max(steps)
 
     def trained(self, machine, steps, limit=120):
-        self.wait_for(
-            f'step {steps} on {machine.id} ({machine.state()})',
-            lambda: self.step_on(machine) >= steps, limit, 0.2,
-        )  # fmt: skip
+        self.wait_for(f"step {steps} on {machine.id} ({machine.state()})", lambda: self.step_on(machine) >= steps, limit, 0.2)
 
     def over(self, job, limit=240):
         """Until all its machines are terminated, and it got no other one for a while."""
@@ -83,7 +80,7 @@ class CloudWorld(World):
             made = self.machines(job)
             return made and all(self.is_over(each) for each in made)
 
-        self.wait_for(f'machines of {job} to end', all_over, limit, 0.5)
+        self.wait_for(f"machines of {job} to end", all_over, limit, 0.5)
         return self.machines(job)
 
     def told(self, job):
@@ -91,37 +88,34 @@ class CloudWorld(World):
         record = self.job(job)
         runs = []
         for line in texts(self, job):
-            if begun := re.match(r'start (\d+) resume \d attempt (\d+)', line):
+            if begun := re.match(r"start (\d+) resume \d attempt (\d+)", line):
                 runs.append((int(begun[2]), int(begun[1]), []))
-            elif step := re.match(r'step (\d+)$', line):
+            elif step := re.match(r"step (\d+)$", line):
                 runs[-1][2].append(int(step[1]))
-        reasons = [each.get('ending', {}).get('reason') for each in record['attempts']]
-        return record['state'], runs, reasons
+        reasons = [each.get("ending", {}).get("reason") for each in record["attempts"]]
+        return record["state"], runs, reasons
 
     def noticed(self, job):
         """Where its log says that a machine is to be taken: [(attempt, what it says)]."""
-        read = self.stoker('logs', job, '--json', check=True).stdout.splitlines()
-        return [(line['attempt'], line['text']) for line in map(json.loads, read)
-                if line['text'].startswith('stoker: notice: ')]  # fmt: skip
+        read = self.stoker("logs", job, "--json", check=True).stdout.splitlines()
+        return [(line["attempt"], line["text"]) for line in map(json.loads, read) if line["text"].startswith("stoker: notice: ")]
 
     def result(self, job):
         """What the bucket has of its output."""
-        folder = self.root / f'got-{job}'
-        self.stoker('get', job, 'result', folder, check=True)
-        found = [each.read_text() for each in folder.glob('**/value')]
+        folder = self.root / f"got-{job}"
+        self.stoker("get", job, "result", folder, check=True)
+        found = [each.read_text() for each in folder.glob("**/value")]
         return found[0] if found else None
 
     def outside(self):
         """Processes of stoker that are in no machine."""
         inside = {pid for each in self.all_machines() if each.room for pid in each.room.pids()}
         found = []
-        for folder in pathlib.Path('/proc').iterdir():
+        for folder in pathlib.Path("/proc").iterdir():
             if folder.name.isdigit() and int(folder.name) not in inside:
                 try:
-                    words = (folder / 'cmdline').read_bytes().split(b'\0')
-                    if words[0] == self.binary.encode() and f'HOME={self.home}'.encode() in (
-                        folder / 'environ'
-                    ).read_bytes().split(b'\0'):
+                    words = (folder / "cmdline").read_bytes().split(b"\0")
+                    if words[0] == self.binary.encode() and f"HOME={self.home}".encode() in (folder / "environ").read_bytes().split(b"\0"):
                         found.append(words)
                 except OSError:
                     continue

@@ -21,13 +21,27 @@ from test.lab import gce_parts_metadata as of_metadata
 from test.lab.gce_checks import Google, State, expect
 from test.lab.unbooted_gce import UnbootedGce
 
-PARTS = {each.__name__: each for each in (
-    machines.launch, machines.once, machines.room, machines.power, machines.ends, machines.limits,
-    machines.bulk, machines.regional, answers.seen, answers.changes, answers.refusals,
-    answers.rights, answers.catalogue, of_metadata.metadata, of_metadata.changes_seen,
-    of_metadata.tokens_of_machines,
-)}  # fmt: skip
-
+PARTS = {
+    each.__name__: each
+    for each in (
+        machines.launch,
+        machines.once,
+        machines.room,
+        machines.power,
+        machines.ends,
+        machines.limits,
+        machines.bulk,
+        machines.regional,
+        answers.seen,
+        answers.changes,
+        answers.refusals,
+        answers.rights,
+        answers.catalogue,
+        of_metadata.metadata,
+        of_metadata.changes_seen,
+        of_metadata.tokens_of_machines,
+    )
+}
 
 
 def run(name):
@@ -36,22 +50,21 @@ def run(name):
         try:
             PARTS[name](lab, Google(lab))
         except Exception as error:  # noqa: BLE001  # it is counted as one
-            expect(f'{name} goes to its end', f'{type(error).__name__}: {error}', '')
+            expect(f"{name} goes to its end", f"{type(error).__name__}: {error}", "")
         strange = lab.front.strange()
-        expect(f'{name}: every request is in the document', strange, [])
-        expect(f'{name}: no bug of the lab', lab.bugs, [])
+        expect(f"{name}: every request is in the document", strange, [])
+        expect(f"{name}: no bug of the lab", lab.bugs, [])
         return lab.front.replies
 
 
 def main(names):
     replies = sum(run(name) for name in names or PARTS)
-    print(f'gce_clients: {replies} answers valid by the discovery document, '
-          f'{len(State.failed)} failed')  # fmt: skip
+    print(f"gce_clients: {replies} answers valid by the discovery document, {len(State.failed)} failed")
     return bool(State.failed)
 
 
-if __name__ == '__main__':
-    if sys.argv[1:] == ['--broken']:
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--broken"]:
         from test.lab import gce_broken
 
         sys.exit(gce_broken.main(run))

@@ -7,7 +7,7 @@ import struct
 import threading
 
 ADDRESS = 1  # type A
-HEAD = struct.Struct('>HHHHHH')
+HEAD = struct.Struct(">HHHHHH")
 REFUSED, NO_NAME = 5, 3
 
 
@@ -15,10 +15,10 @@ def question(packet):
     """(name in lower case, type, where it ends). Raises IndexError or struct.error."""
     words, at = [], HEAD.size
     while packet[at]:
-        words.append(packet[at + 1 : at + 1 + packet[at]].decode('ascii', 'replace'))
+        words.append(packet[at + 1 : at + 1 + packet[at]].decode("ascii", "replace"))
         at += 1 + packet[at]
-    kind, _ = struct.unpack_from('>HH', packet, at + 1)
-    return '.'.join(words).lower(), kind, at + 5
+    kind, _ = struct.unpack_from(">HH", packet, at + 1)
+    return ".".join(words).lower(), kind, at + 5
 
 
 def answer(packet, find):
@@ -27,11 +27,11 @@ def answer(packet, find):
     found = find(name)
     code = REFUSED if found is None else NO_NAME if not found else 0
     count = 1 if found and kind == ADDRESS else 0
-    (number,) = struct.unpack_from('>H', packet)
+    (number,) = struct.unpack_from(">H", packet)
     told = HEAD.pack(number, 0x8580 | code, 1, count, 0, 0) + packet[HEAD.size : end]
     if count:
-        part = bytes(int(each) for each in found.split('.'))
-        told += struct.pack('>HHHIH', 0xC00C, ADDRESS, 1, 30, 4) + part
+        part = bytes(int(each) for each in found.split("."))
+        told += struct.pack(">HHHIH", 0xC00C, ADDRESS, 1, 30, 4) + part
     return told
 
 
@@ -61,18 +61,18 @@ class Ask(socketserver.BaseRequestHandler):
 
 def finder(api, instance):
     """Of one machine: the names of its network's machines, short ones in its own zone."""
-    domains = [f'.{instance.zone}.c.{instance.project}.internal', f'.c.{instance.project}.internal']
+    domains = [f".{instance.zone}.c.{instance.project}.internal", f".c.{instance.project}.internal"]
 
     def find(name):
-        if name in ('metadata', 'metadata.google.internal'):
-            return '169.254.169.254'
-        if not name.endswith('.internal'):
+        if name in ("metadata", "metadata.google.internal"):
+            return "169.254.169.254"
+        if not name.endswith(".internal"):
             return None
         with api.world.lock:
             for each in api.world.instances:
-                full = f'{each.name}.{each.zone}.c.{each.project}.internal'
+                full = f"{each.name}.{each.zone}.c.{each.project}.internal"
                 if not each.gone and name in (full, each.name + domains[1]):
                     return each.address
-        return ''
+        return ""
 
     return find

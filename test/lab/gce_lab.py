@@ -18,8 +18,8 @@ from test.lab.lab import INSIDE
 from test.lab.room import bridge
 from test.lab.web import Server
 
-SUBMITTER = f'submitter@{PROJECT}.iam.gserviceaccount.com'
-NODES = f'stoker@{PROJECT}.iam.gserviceaccount.com'
+SUBMITTER = f"submitter@{PROJECT}.iam.gserviceaccount.com"
+NODES = f"stoker@{PROJECT}.iam.gserviceaccount.com"
 
 
 class GceLab:
@@ -33,21 +33,21 @@ class GceLab:
         self.gcs = FakeGcs(GATE).__enter__()
         self.api = Compute(self.identity)
         self.identity.add(self.api.default_account(PROJECT))
-        tree = os.environ['STOKER_LAB_TREE']
+        tree = os.environ["STOKER_LAB_TREE"]
         self.rooms = GceRooms(self.api.settings, os.environ[INSIDE], tree)
         self.folder = self.rooms.folder
         self.rooms.api, self.api.machines = self.api, self.rooms
         self.front = Front(self.api, self.log)
-        self.endpoint = f'http://{GATE}:{Server(self.front, host=GATE).port}'
+        self.endpoint = f"http://{GATE}:{Server(self.front, host=GATE).port}"
         # On loopback: a key's token is asked for without TLS nowhere else.
-        self.identity.endpoint = Server(self.identity).url + '/token'
-        key = os.path.join(self.folder, 'key.json')
-        with open(key, 'w', encoding='utf-8') as out:
+        self.identity.endpoint = Server(self.identity).url + "/token"
+        key = os.path.join(self.folder, "key.json")
+        with open(key, "w", encoding="utf-8") as out:
             out.write(self.identity.key_file(SUBMITTER, PROJECT))
         self.env = {
-            'CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE': f'{self.endpoint}/compute/v1/',
-            'GOOGLE_APPLICATION_CREDENTIALS': key,
-            'GOOGLE_CLOUD_PROJECT': PROJECT,
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{self.endpoint}/compute/v1/",
+            "GOOGLE_APPLICATION_CREDENTIALS": key,
+            "GOOGLE_CLOUD_PROJECT": PROJECT,
             **self.gcs.env(),
         }
         return self
@@ -62,9 +62,7 @@ class GceLab:
         from google.oauth2.credentials import Credentials
 
         token = self.identity.issue(SUBMITTER, [CLOUD])
-        return getattr(compute_v1, name)(
-            credentials=Credentials(token.text), client_options={'api_endpoint': self.endpoint}
-        )
+        return getattr(compute_v1, name)(credentials=Credentials(token.text), client_options={"api_endpoint": self.endpoint})
 
     @property
     def bugs(self):

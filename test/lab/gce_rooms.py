@@ -13,8 +13,8 @@ from test.lab.gceapi.metadata import host_name
 from test.lab.room import METADATA, Cloud
 from test.lab.rooms import Rooms
 
-GATE = '10.128.0.1'
-UNITS = ('google-startup-scripts.service', 'google-shutdown-scripts.service')
+GATE = "10.128.0.1"
+UNITS = ("google-startup-scripts.service", "google-shutdown-scripts.service")
 HOSTS = f"""127.0.0.1 localhost
 {METADATA} metadata.google.internal metadata
 """
@@ -22,33 +22,30 @@ HOSTS = f"""127.0.0.1 localhost
 
 def dress(disk, instance):
     """What an image of Google's has beside Debian, and what the guest agent writes there."""
-    system = disk / 'etc/systemd/system'
-    wants = system / 'multi-user.target.wants'
+    system = disk / "etc/systemd/system"
+    wants = system / "multi-user.target.wants"
     wants.mkdir(parents=True, exist_ok=True)
     for unit in UNITS:
         for link in (system / unit, wants / unit):
             if not os.path.lexists(link):
-                link.symlink_to(f'/lib/systemd/system/{unit}')
-    (disk / 'etc/cloud').mkdir(exist_ok=True)
-    (disk / 'etc/cloud/cloud-init.disabled').touch()
-    own = f'{instance.address} {host_name(instance)} {instance.name}\n'
-    (disk / 'etc/hosts').write_text(HOSTS + own)
-    (disk / 'etc/hostname').write_text(instance.name + '\n')
-    domain = host_name(instance).split('.', 1)[1]
-    (disk / 'etc/resolv.conf').write_text(
-        f'search {domain} c.{instance.project}.internal google.internal\nnameserver {METADATA}\n'
-    )
+                link.symlink_to(f"/lib/systemd/system/{unit}")
+    (disk / "etc/cloud").mkdir(exist_ok=True)
+    (disk / "etc/cloud/cloud-init.disabled").touch()
+    own = f"{instance.address} {host_name(instance)} {instance.name}\n"
+    (disk / "etc/hosts").write_text(HOSTS + own)
+    (disk / "etc/hostname").write_text(instance.name + "\n")
+    domain = host_name(instance).split(".", 1)[1]
+    (disk / "etc/resolv.conf").write_text(f"search {domain} c.{instance.project}.internal google.internal\nnameserver {METADATA}\n")
 
 
 class GceRooms(Rooms, Machines):
     """Its machines are moved by `api`, which sets itself."""
 
-    name = 'gce'
+    name = "gce"
+
     def __init__(self, settings, top, tree):
         super().__init__(settings, top, tree)
-        self.cloud = Cloud(
-            GATE, lambda instance: instance.name, 'google-scripts', dress, names=self.names
-        )
+        self.cloud = Cloud(GATE, lambda instance: instance.name, "google-scripts", dress, names=self.names)
         self.api = None
         self.then = {}  # id -> what is called when it is off
 
@@ -68,14 +65,14 @@ class GceRooms(Rooms, Machines):
         return Dns(bound, finder(self.api, room.instance))
 
     def boot(self, instance):
-        instance.move((0, 'STAGING'))
+        instance.move((0, "STAGING"))
         self.start(instance)
 
     def is_coming(self, instance):
-        return instance.state() in ('PROVISIONING', 'STAGING')
+        return instance.state() in ("PROVISIONING", "STAGING")
 
     def is_up(self, instance):
-        instance.move((0, 'RUNNING'))
+        instance.move((0, "RUNNING"))
 
     def is_off(self, instance):
         done = self.then.pop(instance.id, None)
@@ -86,10 +83,10 @@ class GceRooms(Rooms, Machines):
 
     def on(self, instance):
         """Whether a room of it runs, or is about to."""
-        return instance.room is not None and instance.state() not in ('TERMINATED',)
+        return instance.room is not None and instance.state() not in ("TERMINATED",)
 
     def power_off(self, instance, done):
-        up = instance.state() == 'RUNNING'
+        up = instance.state() == "RUNNING"
         if not self.leaves(instance, done):
             return
         if up:
@@ -102,7 +99,7 @@ class GceRooms(Rooms, Machines):
     def leaves(self, instance, done):
         """False: there is no room yet."""
         there = self.on(instance)
-        instance.move((0, 'STOPPING'))
+        instance.move((0, "STOPPING"))
         if not there:
             self.api.clock.after(0, done)
             return False

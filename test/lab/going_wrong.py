@@ -9,7 +9,7 @@ up.
 
 import time
 
-WAYS = ('error', 'lost_answer', 'lost_request', 'slow')
+WAYS = ("error", "lost_answer", "lost_request", "slow")
 
 
 class Cut(Exception):
@@ -23,17 +23,17 @@ class Faults:
     def add(self, action, way, count=1, **more):
         """`action`: the name of a call, or '*'."""
         if way not in WAYS:
-            raise ValueError(f'{way} is none of {WAYS}')
-        self.waiting.append({'action': action, 'way': way, 'count': count, **more})
+            raise ValueError(f"{way} is none of {WAYS}")
+        self.waiting.append({"action": action, "way": way, "count": count, **more})
 
     def clear(self):
         self.waiting.clear()
 
     def take(self, action):
         for each in self.waiting:
-            if each['action'] in ('*', action):
-                each['count'] -= 1
-                if each['count'] <= 0:
+            if each["action"] in ("*", action):
+                each["count"] -= 1
+                if each["count"] <= 0:
                     self.waiting.remove(each)
                 return each
         return None
@@ -43,14 +43,14 @@ def before(fault, refusal):
     """Raises what comes before the effect; `refusal` makes a service's own of a fault."""
     if fault is None:
         return
-    if fault['way'] == 'slow':
-        time.sleep(fault['seconds'])
-    if fault['way'] == 'lost_request':
+    if fault["way"] == "slow":
+        time.sleep(fault["seconds"])
+    if fault["way"] == "lost_request":
         raise Cut
-    if fault['way'] == 'error':
+    if fault["way"] == "error":
         raise refusal(fault)
 
 
 def after(fault):
-    if fault is not None and fault['way'] == 'lost_answer':
+    if fault is not None and fault["way"] == "lost_answer":
         raise Cut

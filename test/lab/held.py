@@ -6,7 +6,7 @@ import os
 import pathlib
 import time
 
-BARE = 'STOKER_LAB_BARE'  # set: rooms boot without systemd
+BARE = "STOKER_LAB_BARE"  # set: rooms boot without systemd
 
 
 def bare():
@@ -15,10 +15,10 @@ def bare():
 
 def cgroups():
     """Where version 2 of them is mounted."""
-    with open('/proc/self/mounts', encoding='utf-8') as source:
-        found = [line.split()[1] for line in source if line.split()[2] == 'cgroup2']
+    with open("/proc/self/mounts", encoding="utf-8") as source:
+        found = [line.split()[1] for line in source if line.split()[2] == "cgroup2"]
     if not found:
-        raise RuntimeError('no cgroup2 is mounted on this machine')
+        raise RuntimeError("no cgroup2 is mounted on this machine")
     return pathlib.Path(found[0])
 
 
@@ -29,10 +29,10 @@ def remove_cgroups(top):
 
 def is_agent(pid):
     try:
-        words = pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().split(b'\0')
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return b'__agent' in words[:3]
+    return b"__agent" in words[:3]
 
 
 def of_room(top, name):
@@ -51,7 +51,7 @@ class ByCgroup:
 
     def enter(self):
         """Called by the process that goes in."""
-        (self.cgroup / 'cgroup.procs').write_text(str(os.getpid()))
+        (self.cgroup / "cgroup.procs").write_text(str(os.getpid()))
 
     def found(self, init):
         """`init` is the room's first process."""
@@ -60,7 +60,7 @@ class ByCgroup:
         found = []
         for folder, _, _ in os.walk(self.cgroup):
             try:
-                pids = (pathlib.Path(folder) / 'cgroup.procs').read_text().split()
+                pids = (pathlib.Path(folder) / "cgroup.procs").read_text().split()
             except OSError:
                 continue
             found += [(int(pid), folder) for pid in pids]
@@ -70,8 +70,7 @@ class ByCgroup:
         return [pid for pid, _ in self.listed()]
 
     def agent(self):
-        found = [pid for pid, folder in self.listed()
-                 if folder.endswith('/stoker-agent.service') and is_agent(pid)]  # fmt: skip
+        found = [pid for pid, folder in self.listed() if folder.endswith("/stoker-agent.service") and is_agent(pid)]
         return found[0] if found else None
 
     def wait_for_the_last(self):
@@ -82,7 +81,7 @@ class ByCgroup:
                 return
             except OSError:
                 time.sleep(0.05)
-        raise RuntimeError(f'processes are left in {self.cgroup}')
+        raise RuntimeError(f"processes are left in {self.cgroup}")
 
 
 class ByNamespace:
@@ -100,16 +99,16 @@ class ByNamespace:
         """Nothing: it makes its namespaces itself."""
 
     def found(self, init):
-        self.space = os.open(f'/proc/{init}/ns/uts', os.O_RDONLY | os.O_CLOEXEC)
+        self.space = os.open(f"/proc/{init}/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
 
     def pids(self):
         if self.space is None:
             return []
         number = os.fstat(self.space).st_ino
         found = []
-        for name in filter(str.isdigit, os.listdir('/proc')):
+        for name in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if os.stat(f'/proc/{name}/ns/uts').st_ino == number:
+                if os.stat(f"/proc/{name}/ns/uts").st_ino == number:
                     found.append(int(name))
             except OSError:
                 continue  # it has just ended
@@ -123,4 +122,4 @@ class ByNamespace:
             if not self.pids():
                 return
             time.sleep(0.05)
-        raise RuntimeError(f'processes are left: {self.pids()}')
+        raise RuntimeError(f"processes are left: {self.pids()}")

@@ -14,18 +14,17 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-IMAGES = os.path.join(HERE, 'images.json')
+IMAGES = os.path.join(HERE, "images.json")
 
 
 class MotoAws:
     def __enter__(self):
         self.process = subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+            [sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         self.endpoint = self.process.stdout.readline().strip()
-        if not self.endpoint.startswith('http://'):
-            raise RuntimeError('moto did not start')
+        if not self.endpoint.startswith("http://"):
+            raise RuntimeError("moto did not start")
         return self
 
     def __exit__(self, *_):
@@ -35,24 +34,27 @@ class MotoAws:
 
 
 def images():
-    with open(IMAGES, encoding='utf-8') as source:
+    with open(IMAGES, encoding="utf-8") as source:
         return json.load(source)
 
 
 def as_moto_reads_them(folder):
     """A file of the images, in the form of moto's MOTO_AMIS_PATH."""
-    path = os.path.join(folder, 'images.json')
+    path = os.path.join(folder, "images.json")
     common = {
-        'state': 'available', 'public': True, 'image_type': 'machine', 'hypervisor': 'xen',
-        'virtualization_type': 'hvm', 'root_device_type': 'ebs', 'root_device_name': '/dev/xvda',
-        'sriov': 'simple',
-    }  # fmt: skip
-    listed = [
-        {**common, 'image_location': 'amazon/' + image['name'], **image} for image in images()
-    ]
+        "state": "available",
+        "public": True,
+        "image_type": "machine",
+        "hypervisor": "xen",
+        "virtualization_type": "hvm",
+        "root_device_type": "ebs",
+        "root_device_name": "/dev/xvda",
+        "sriov": "simple",
+    }
+    listed = [{**common, "image_location": "amazon/" + image["name"], **image} for image in images()]
     for each in listed:
-        del each['parameters']
-    with open(path, 'w', encoding='utf-8') as out:
+        del each["parameters"]
+    with open(path, "w", encoding="utf-8") as out:
         json.dump(listed, out)
     return path
 
@@ -65,22 +67,28 @@ def publish_parameters():
     ssm = ssm_backends[DEFAULT_ACCOUNT_ID]
     for region in ssm.regions:
         kept = ssm[region]._parameters
-        kept._check_loading_status('/aws/service/ami-amazon-linux-latest')
+        kept._check_loading_status("/aws/service/ami-amazon-linux-latest")
         for image in images():
-            for name in image['parameters']:
+            for name in image["parameters"]:
                 kept[name] = [
                     Parameter(
-                        account_id=DEFAULT_ACCOUNT_ID, name=name, value=image['ami_id'],
-                        parameter_type='String', description=None, allowed_pattern=None,
-                        keyid=None, last_modified_date=1762300800.0, version=1,
-                        data_type='text',
+                        account_id=DEFAULT_ACCOUNT_ID,
+                        name=name,
+                        value=image["ami_id"],
+                        parameter_type="String",
+                        description=None,
+                        allowed_pattern=None,
+                        keyid=None,
+                        last_modified_date=1762300800.0,
+                        version=1,
+                        data_type="text",
                     )
-                ]  # fmt: skip
+                ]
 
 
 def serve():
-    with tempfile.TemporaryDirectory(prefix='stoker-lab-moto-') as folder:
-        os.environ['MOTO_AMIS_PATH'] = as_moto_reads_them(folder)
+    with tempfile.TemporaryDirectory(prefix="stoker-lab-moto-") as folder:
+        os.environ["MOTO_AMIS_PATH"] = as_moto_reads_them(folder)
         from moto.server import DomainDispatcherApplication, create_backend_app
         from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -88,15 +96,15 @@ def serve():
 
         publish_parameters()
         import moto.ec2.models  # noqa: F401  # it reads the images now
-    logging.getLogger('werkzeug').setLevel(logging.CRITICAL)
-    WSGIRequestHandler.protocol_version = 'HTTP/1.1'  # connections stay open
+    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    WSGIRequestHandler.protocol_version = "HTTP/1.1"  # connections stay open
     app = OneAtATime(DomainDispatcherApplication(create_backend_app))
-    server = make_server('127.0.0.1', 0, app, threaded=True)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(f'http://127.0.0.1:{server.server_port}', flush=True)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
     sys.stdin.read()
     os._exit(0)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     serve()

@@ -58,62 +58,65 @@ else:
 
 
 class Here(World):
-    infra = 'local'
+    infra = "local"
 
 
 @contextlib.contextmanager
 def place(name):
-    if name == 'local':
-        with Here('anywhere') as world:
+    if name == "local":
+        with Here("anywhere") as world:
             yield world
-    elif name == 'ec2':
-        with lab_of.Lab() as lab, LabWorld(lab, 'anywhere') as world:
+    elif name == "ec2":
+        with lab_of.Lab() as lab, LabWorld(lab, "anywhere") as world:
             yield world
             assert not lab.bugs, lab.bugs
     else:
-        with GceLab() as lab, GceWorld(lab, 'anywhere') as world:
+        with GceLab() as lab, GceWorld(lab, "anywhere") as world:
             yield world
             assert not lab.bugs and not lab.front.strange(), (lab.bugs, lab.front.strange())
 
 
 def without(text, job):
     """Ids, times and sizes of time go."""
-    text = text.replace(job, 'ID')
-    return re.sub(r'\d+(\.\d+)?(ms|s|m|h)( \d+(ms|s|m))?', 'TIME', text).strip()
+    text = text.replace(job, "ID")
+    return re.sub(r"\d+(\.\d+)?(ms|s|m|h)( \d+(ms|s|m))?", "TIME", text).strip()
 
 
 def told(name, results):
     with place(name) as world:
-        (world.work / 'job.yaml').write_text(FILE)
-        (world.work / 'meet.py').write_text(PROGRAM)
-        job = world.submit('job.yaml', '--infra', world.infra)
-        done = world.stoker('wait', job, timeout=240)
-        results.check(f'{name}: succeeds', done.returncode == 0, done.stdout + done.stderr)
-        folder = world.root / 'got'
-        world.stoker('get', job, 'result', folder, check=True)
-        value = [each.read_text() for each in folder.glob('**/value')]
+        (world.work / "job.yaml").write_text(FILE)
+        (world.work / "meet.py").write_text(PROGRAM)
+        job = world.submit("job.yaml", "--infra", world.infra)
+        done = world.stoker("wait", job, timeout=240)
+        results.check(f"{name}: succeeds", done.returncode == 0, done.stdout + done.stderr)
+        folder = world.root / "got"
+        world.stoker("get", job, "result", folder, check=True)
+        value = [each.read_text() for each in folder.glob("**/value")]
         said = sorted(texts(world, job))
         record = world.job(job)
-        if name != 'local':
+        if name != "local":
             world.over(job)
-        return {'summary': without(done.stdout, job), 'result': value, 'log': said,
-                'attempts': [each['ending']['reason'] for each in record['attempts']]}  # fmt: skip
+        return {
+            "summary": without(done.stdout, job),
+            "result": value,
+            "log": said,
+            "attempts": [each["ending"]["reason"] for each in record["attempts"]],
+        }
 
 
 def main(names):
     results = Results()
-    subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)  # of the lab's own network
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # of the lab's own network
     first = None
-    for name in names or ('local', 'ec2', 'gce'):
+    for name in names or ("local", "ec2", "gce"):
         seen = {}
         results.run(name, lambda n=name, s=seen: s.update(told(n, results)))
         first = first or seen
         for key in first:
-            results.check(f'{name}: the same {key}', seen.get(key) == first[key],
-                          (seen.get(key), first[key]))  # fmt: skip
-    print(first.get('summary') if first else '', flush=True)
+            results.check(f"{name}: the same {key}", seen.get(key) == first[key], (seen.get(key), first[key]))
+    print(first.get("summary") if first else "", flush=True)
     results.finish()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main(sys.argv[1:])

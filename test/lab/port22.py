@@ -46,7 +46,7 @@ class Port22(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def way(self):
         made = self.make()
-        made.connect(('127.0.0.1', self.leads_to))
+        made.connect(("127.0.0.1", self.leads_to))
         return made
 
     def handle_error(self, *_):

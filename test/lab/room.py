@@ -17,10 +17,10 @@ from test.lab.port22 import Port22
 from test.lab.web import Server
 
 HERE = pathlib.Path(__file__).parent
-BRIDGE = 'lab'
-METADATA = '169.254.169.254'
+BRIDGE = "lab"
+METADATA = "169.254.169.254"
 CLONE_NEWNET = 0x40000000
-NAMESPACES = '--net --cgroup --mount --uts --ipc --pid --fork --kill-child=KILL'.split()
+NAMESPACES = "--net --cgroup --mount --uts --ipc --pid --fork --kill-child=KILL".split()
 POWER_BUTTON = signal.SIGRTMIN + 4  # systemd's, in a container
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -28,18 +28,18 @@ libc = ctypes.CDLL(None, use_errno=True)
 def run(*words):
     done = subprocess.run([*map(str, words)], capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f'{" ".join(map(str, words))}: {done.stderr.strip()}')
+        raise RuntimeError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
 
 
 def bridge(gate):
     """In the lab's own network: a cloud's machines see the lab at this address."""
-    run('ip', 'link', 'set', 'lo', 'up')
+    run("ip", "link", "set", "lo", "up")
     if BRIDGE not in [name for _, name in socket.if_nameindex()]:
-        run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
-    run('ip', 'addr', 'add', f'{gate}/16', 'dev', BRIDGE)
-    run('ip', 'link', 'set', BRIDGE, 'up')
+        run("ip", "link", "add", BRIDGE, "type", "bridge")
+    run("ip", "addr", "add", f"{gate}/16", "dev", BRIDGE)
+    run("ip", "link", "set", BRIDGE, "up")
     # Who calls anywhere else is told at once that there is no way.
-    pathlib.Path('/proc/sys/net/ipv4/ip_forward').write_text('1')
+    pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
 
 
 def socket_inside(pid, kind=socket.SOCK_STREAM):
@@ -47,9 +47,9 @@ def socket_inside(pid, kind=socket.SOCK_STREAM):
     made = []
 
     def inside():
-        with open(f'/proc/{pid}/ns/net', 'rb') as there:
+        with open(f"/proc/{pid}/ns/net", "rb") as there:
             if libc.setns(there.fileno(), CLONE_NEWNET):
-                made.append(OSError(ctypes.get_errno(), 'setns'))
+                made.append(OSError(ctypes.get_errno(), "setns"))
                 return
         made.append(socket.socket(type=kind))
 
@@ -57,7 +57,7 @@ def socket_inside(pid, kind=socket.SOCK_STREAM):
     thread.start()
     thread.join()
     if not made or isinstance(made[0], OSError):
-        raise made[0] if made else RuntimeError('no socket inside')
+        raise made[0] if made else RuntimeError("no socket inside")
     return made[0]
 
 
@@ -74,8 +74,7 @@ class Cloud:
     `hypervisor`: what /sys/hypervisor/uuid says; `names(room, socket)` answers for names on a
     socket inside; `lets_in(instance, address)`: may that address come to port 22?"""
 
-    def __init__(self, gate, host_name, boots, dress=None, hypervisor='', names=None,
-                 lets_in=None):  # fmt: skip
+    def __init__(self, gate, host_name, boots, dress=None, hypervisor="", names=None, lets_in=None):
         self.boots = boots
         self.gate = gate  # the lab, as rooms see it
         self.host_name = host_name  # of an instance
@@ -96,35 +95,48 @@ class Room:
         self.held = held
         self.metadata = metadata
         self.cloud = cloud
-        self.wire = 'w-' + instance.id[-10:]
+        self.wire = "w-" + instance.id[-10:]
         self.more = []  # of room.sh's options
         self.process = None
         self.pressed = None  # when its power button was
         self.killed = False  # whether its power was taken since it booted last
         self.port22 = None
-        for name in ('disk', 'root'):
+        for name in ("disk", "root"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         if cloud.dress:
-            cloud.dress(self.folder / 'disk', instance)
+            cloud.dress(self.folder / "disk", instance)
 
     def boot(self):
         """Its processes run when this returns."""
-        run('rm', '-rf', self.folder / 'work')
-        (self.folder / 'work').mkdir()
-        (self.folder / 'console').write_bytes(b'')
+        run("rm", "-rf", self.folder / "work")
+        (self.folder / "work").mkdir()
+        (self.folder / "console").write_bytes(b"")
         self.pressed, self.killed = None, False
         self.held.prepare()
         name = self.cloud.host_name(self.instance)
         self.process = subprocess.Popen(
-            ['unshare', *NAMESPACES, '--propagation', 'private', 'bash', HERE / 'room.sh',
-             self.folder, self.tree, name, self.cloud.hypervisor,
-             *(['-b', self.cloud.boots] if self.held.bare else []), *self.more],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [
+                "unshare",
+                *NAMESPACES,
+                "--propagation",
+                "private",
+                "bash",
+                HERE / "room.sh",
+                self.folder,
+                self.tree,
+                name,
+                self.cloud.hypervisor,
+                *(["-b", self.cloud.boots] if self.held.bare else []),
+                *self.more,
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             preexec_fn=self.enter,
-        )  # fmt: skip
+        )
         first = self.process.stdout.readline()
-        if first != b'here\n':
-            raise RuntimeError(f'no room: {first}')
+        if first != b"here\n":
+            raise RuntimeError(f"no room: {first}")
         self.connect()
         init = self.init()
         self.held.found(init)
@@ -133,10 +145,9 @@ class Room:
             socket_of_names = listen_inside(init, (METADATA, 53), socket.SOCK_DGRAM)
             self.servers.append(self.cloud.names(self, socket_of_names))
         if self.cloud.lets_in:
-            self.port22 = Port22(self, listen_inside(init, (self.instance.address, 22)),
-                                 lambda: socket_inside(init))  # fmt: skip
+            self.port22 = Port22(self, listen_inside(init, (self.instance.address, 22)), lambda: socket_inside(init))
             self.servers.append(self.port22)
-        self.process.stdin.write(b'\n')
+        self.process.stdin.write(b"\n")
         self.process.stdin.close()
 
     def enter(self):
@@ -145,26 +156,26 @@ class Room:
 
     def init(self):
         """Its first process, by our count."""
-        path = f'/proc/{self.process.pid}/task/{self.process.pid}/children'
+        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         return int(pathlib.Path(path).read_text().split()[0])
 
     def connect(self):
         pid = self.init()
-        run('ip', 'link', 'add', self.wire, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid)
-        run('ip', 'link', 'set', self.wire, 'master', BRIDGE, 'up')
-        inside = ['nsenter', '-t', pid, '-n', 'ip']
-        run(*inside, 'link', 'set', 'lo', 'up')
-        run(*inside, 'addr', 'add', f'{METADATA}/32', 'dev', 'lo')
-        run(*inside, 'link', 'set', 'eth0', 'address', self.instance.mac, 'up')
-        run(*inside, 'addr', 'add', f'{self.instance.address}/16', 'dev', 'eth0')
-        run(*inside, 'route', 'add', 'default', 'via', self.cloud.gate)
+        run("ip", "link", "add", self.wire, "type", "veth", "peer", "name", "eth0", "netns", pid)
+        run("ip", "link", "set", self.wire, "master", BRIDGE, "up")
+        inside = ["nsenter", "-t", pid, "-n", "ip"]
+        run(*inside, "link", "set", "lo", "up")
+        run(*inside, "addr", "add", f"{METADATA}/32", "dev", "lo")
+        run(*inside, "link", "set", "eth0", "address", self.instance.mac, "up")
+        run(*inside, "addr", "add", f"{self.instance.address}/16", "dev", "eth0")
+        run(*inside, "route", "add", "default", "via", self.cloud.gate)
 
     def wait(self):
         """Until it is off. True: it wants to boot again."""
         said = self.process.stdout.read()
         code = self.process.wait()
-        with open(self.folder / 'ended', 'a', encoding='utf-8') as out:
-            out.write(f'{time.time()} {code} {said.decode(errors="replace")}\n')
+        with open(self.folder / "ended", "a", encoding="utf-8") as out:
+            out.write(f"{time.time()} {code} {said.decode(errors='replace')}\n")
         self.process.stdout.close()
         for each in self.servers:
             each.end()
@@ -191,11 +202,11 @@ class Room:
         """What its services have said: without systemd they say it on the console."""
         if self.held.bare:
             return self.console()
-        kept = (self.folder / 'disk').glob('var/log/journal/*/*.journal')
-        return b''.join(each.read_bytes() for each in kept)
+        kept = (self.folder / "disk").glob("var/log/journal/*/*.journal")
+        return b"".join(each.read_bytes() for each in kept)
 
     def console(self):
         try:
-            return (self.folder / 'console').read_bytes()
+            return (self.folder / "console").read_bytes()
         except OSError:
-            return b''
+            return b""

@@ -35,9 +35,13 @@ class Rooms:
     def start(self, instance):
         if instance.room is None:
             instance.room = Room(
-                os.path.join(self.folder, instance.id), self.tree, instance,
-                held.of_room(self.top, instance.id), self.metadata_of(instance), self.cloud,
-            )  # fmt: skip
+                os.path.join(self.folder, instance.id),
+                self.tree,
+                instance,
+                held.of_room(self.top, instance.id),
+                self.metadata_of(instance),
+                self.cloud,
+            )
             instance.room.more = self.more
         thread = threading.Thread(target=self.life, args=(instance,), daemon=True)
         self.threads.append(thread)
@@ -81,7 +85,7 @@ class Rooms:
         os.kill(instance.room.init(), REBOOT)
 
     def console(self, instance):
-        return instance.room.console() if instance.room else b''
+        return instance.room.console() if instance.room else b""
 
     def end(self):
         """Everything goes, disks too."""

@@ -13,7 +13,7 @@ from test.lab.keyring import Keyring
 from test.lab.moto_aws import MotoAws
 from test.lab.web import Server
 
-REGION = 'us-east-1'
+REGION = "us-east-1"
 ASSUME = (
     '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", '
     '"Principal": {"Service": "ec2.amazonaws.com"}}]}'
@@ -23,7 +23,7 @@ ASSUME = (
 class Unbooted:
     """`ec2`: what a test changes. `log`: what was asked. `bugs`: errors of the lab itself."""
 
-    def __init__(self, host='127.0.0.1'):
+    def __init__(self, host="127.0.0.1"):
         """`host`: where the API listens."""
         self.host = host
 
@@ -36,7 +36,7 @@ class Unbooted:
         self.front = Front(self.ec2, self.keyring, self.log)
         self.bugs = self.front.bugs
         self.servers = [Server(self.front, host=self.host)]
-        self.endpoint = f'http://{self.host}:{self.servers[0].port}'
+        self.endpoint = f"http://{self.host}:{self.servers[0].port}"
         return self
 
     def __exit__(self, *_):
@@ -47,29 +47,29 @@ class Unbooted:
 
     def env(self):
         return {
-            'AWS_ENDPOINT_URL': self.endpoint,
-            'AWS_ACCESS_KEY_ID': self.keyring.own[0],
-            'AWS_SECRET_ACCESS_KEY': self.keyring.own[1],
-            'AWS_REGION': REGION,
-            'AWS_DEFAULT_REGION': REGION,
-            'AWS_EC2_METADATA_DISABLED': 'true',
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": self.keyring.own[0],
+            "AWS_SECRET_ACCESS_KEY": self.keyring.own[1],
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
         }
 
     def client(self, service, **more):
         """Of boto3, which asks once."""
         given = {
-            'endpoint_url': self.endpoint,
-            'region_name': REGION,
-            'aws_access_key_id': self.keyring.own[0],
-            'aws_secret_access_key': self.keyring.own[1],
-            'config': Config(retries={'max_attempts': 0}, read_timeout=60),
+            "endpoint_url": self.endpoint,
+            "region_name": REGION,
+            "aws_access_key_id": self.keyring.own[0],
+            "aws_secret_access_key": self.keyring.own[1],
+            "config": Config(retries={"max_attempts": 0}, read_timeout=60),
             **more,
         }
         return boto3.client(service, **given)
 
     def profile(self, name):
         """An instance profile, with a role of the same name."""
-        iam = self.client('iam')
+        iam = self.client("iam")
         iam.create_role(RoleName=name, AssumeRolePolicyDocument=ASSUME)
         iam.create_instance_profile(InstanceProfileName=name)
         iam.add_role_to_instance_profile(InstanceProfileName=name, RoleName=name)

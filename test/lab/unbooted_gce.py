@@ -11,15 +11,15 @@ from test.lab.gceapi.mds import Mds
 from test.lab.gceapi.service import PROJECT, Compute
 from test.lab.web import Server
 
-ZONE = 'us-central1-a'
-OWN = f'submitter@{PROJECT}.iam.gserviceaccount.com'
-ROLE = f'stoker@{PROJECT}.iam.gserviceaccount.com'
+ZONE = "us-central1-a"
+OWN = f"submitter@{PROJECT}.iam.gserviceaccount.com"
+ROLE = f"stoker@{PROJECT}.iam.gserviceaccount.com"
 
 
 class UnbootedGce:
     """`api`: what a test changes. `log`: what was asked. `bugs`: errors of the lab itself."""
 
-    def __init__(self, host='127.0.0.1'):
+    def __init__(self, host="127.0.0.1"):
         """`host`: where the API listens; who issues tokens is on loopback."""
         self.host = host
 
@@ -31,11 +31,11 @@ class UnbootedGce:
         self.front = Front(self.api, self.log)
         self.bugs = self.front.bugs
         self.servers = [Server(self.front, host=self.host), Server(self.identity)]
-        self.endpoint = f'http://{self.host}:{self.servers[0].port}'
-        self.identity.endpoint = self.servers[1].url + '/token'
+        self.endpoint = f"http://{self.host}:{self.servers[0].port}"
+        self.identity.endpoint = self.servers[1].url + "/token"
         self.folder = tempfile.TemporaryDirectory()
-        self.key_file = os.path.join(self.folder.name, 'key.json')
-        with open(self.key_file, 'w', encoding='utf-8') as out:
+        self.key_file = os.path.join(self.folder.name, "key.json")
+        with open(self.key_file, "w", encoding="utf-8") as out:
             out.write(self.identity.key_file(OWN, PROJECT))
         return self
 
@@ -48,10 +48,10 @@ class UnbootedGce:
     def env(self):
         """gcloud's and Google's own variables."""
         return {
-            'CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE': f'{self.endpoint}/compute/v1/',
-            'GOOGLE_APPLICATION_CREDENTIALS': self.key_file,
-            'GOOGLE_CLOUD_PROJECT': PROJECT,
-            'NO_GCE_CHECK': 'true',
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{self.endpoint}/compute/v1/",
+            "GOOGLE_APPLICATION_CREDENTIALS": self.key_file,
+            "GOOGLE_CLOUD_PROJECT": PROJECT,
+            "NO_GCE_CHECK": "true",
         }
 
     def client(self, name, exchanged=True):
@@ -60,20 +60,18 @@ class UnbootedGce:
         from google.cloud import compute_v1
         from google.oauth2 import service_account
 
-        given = service_account.Credentials.from_service_account_file(
-            self.key_file, scopes=[CLOUD], always_use_jwt_access=not exchanged
-        )
+        given = service_account.Credentials.from_service_account_file(self.key_file, scopes=[CLOUD], always_use_jwt_access=not exchanged)
         if exchanged:
             from google.auth.transport.requests import Request
             from google.oauth2.credentials import Credentials
 
             given.refresh(Request())
             given = Credentials(given.token)  # as of somebody who has a token and no key
-        options = {'api_endpoint': self.endpoint}
+        options = {"api_endpoint": self.endpoint}
         return getattr(compute_v1, name)(credentials=given, client_options=options)
 
     def metadata(self, name):
         """A machine's metadata server on loopback: HOST:PORT, as GCE_METADATA_HOST has it."""
         self.mds = Mds(self.api, self.api.world.named(name))
         self.servers.append(Server(self.mds))
-        return f'127.0.0.1:{self.servers[-1].port}'
+        return f"127.0.0.1:{self.servers[-1].port}"

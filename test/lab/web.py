@@ -9,34 +9,34 @@ import struct
 import threading
 from http.server import BaseHTTPRequestHandler
 
-LINGER_OFF = struct.pack('ii', 1, 0)
+LINGER_OFF = struct.pack("ii", 1, 0)
 
 
 class Handler(BaseHTTPRequestHandler):
     """A server answers through `answer(handler)`, which calls handler.out() once."""
 
-    protocol_version = 'HTTP/1.1'
+    protocol_version = "HTTP/1.1"
     wbufsize = -1  # an answer in one piece
 
     def log_message(self, *_):
         pass
 
     def address_string(self):
-        return 'client'
+        return "client"
 
     def body(self):
-        length = self.headers.get('Content-Length')
-        return self.rfile.read(int(length)) if length and length.isdigit() else b''
+        length = self.headers.get("Content-Length")
+        return self.rfile.read(int(length)) if length and length.isdigit() else b""
 
-    def out(self, status, body=b'', headers=None):
+    def out(self, status, body=b"", headers=None):
         if isinstance(body, str):
             body = body.encode()
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
-        self.send_header('Content-Length', str(len(body)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command != 'HEAD':
+        if self.command != "HEAD":
             self.wfile.write(body)
         self.wfile.flush()
 
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.connection.family != socket.AF_UNIX:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_OFF)
         self.close_connection = True
-        self.wfile = open(os.devnull, 'wb')
+        self.wfile = open(os.devnull, "wb")
         self.connection.close()
 
     def serve(self):
@@ -62,7 +62,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     request_queue_size = 128
     allow_reuse_address = True
 
-    def __init__(self, answer, path=None, host='127.0.0.1', bound=None):
+    def __init__(self, answer, path=None, host="127.0.0.1", bound=None):
         """On a free port of `host`, at `path` in the file system, or on a socket that is bound."""
         self.answer = answer
         self.path = path
@@ -81,7 +81,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         connection, address = super().get_request()
         if not self.path:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection, address or ('', 0)
+        return connection, address or ("", 0)
 
     def handle_error(self, *_):
         """A client that went away is no news."""
@@ -92,7 +92,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     @property
     def url(self):
-        return f'http://127.0.0.1:{self.port}'
+        return f"http://127.0.0.1:{self.port}"
 
     def end(self):
         self.shutdown()

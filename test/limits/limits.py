@@ -44,90 +44,97 @@ systemctl poweroff --force --force
 
 
 def lay_out(tree):
-    for folder in ('opt', 'usr/local/bin', 'etc/systemd/system/default.target.wants'):
+    for folder in ("opt", "usr/local/bin", "etc/systemd/system/default.target.wants"):
         (tree / folder).mkdir(parents=True, exist_ok=True)
-    shutil.copy(BINARY, tree / 'usr/local/bin/stoker')
-    shutil.copy(HERE / 'inside.py', tree / 'opt/inside.py')
-    (tree / 'opt/limits.sh').write_text(SCRIPT)
-    (tree / 'etc/systemd/system/limits.service').write_text(UNIT)
-    wants = tree / 'etc/systemd/system/default.target.wants/limits.service'
-    wants.symlink_to('/etc/systemd/system/limits.service')
+    shutil.copy(BINARY, tree / "usr/local/bin/stoker")
+    shutil.copy(HERE / "inside.py", tree / "opt/inside.py")
+    (tree / "opt/limits.sh").write_text(SCRIPT)
+    (tree / "etc/systemd/system/limits.service").write_text(UNIT)
+    wants = tree / "etc/systemd/system/default.target.wants/limits.service"
+    wants.symlink_to("/etc/systemd/system/limits.service")
 
 
 def listen(console):
     """{(who, what): facts}, and the last lines of the console."""
     found, last = {}, []
-    with tempfile.TemporaryDirectory(prefix='stoker-limits-') as root:
-        tree = pathlib.Path(root) / 'added'
+    with tempfile.TemporaryDirectory(prefix="stoker-limits-") as root:
+        tree = pathlib.Path(root) / "added"
         tree.mkdir()
         os.chmod(tree, 0o755)
         lay_out(tree)
-        for line in machine.boot(tree, '', int(patience(300))):
+        for line in machine.boot(tree, "", int(patience(300))):
             last = [*last[-40:], line]
             if console:
                 print(line, flush=True)
-            if line.startswith('RESULT '):
-                facts = json.loads(line.removeprefix('RESULT '))
-                found[facts['who'], facts['what']] = facts
+            if line.startswith("RESULT "):
+                facts = json.loads(line.removeprefix("RESULT "))
+                found[facts["who"], facts["what"]] = facts
     return found, last
 
 
 def ended_by_its_limit(facts):
-    ending = facts.get('ending') or {}
-    return (facts.get('state') == 'Failed' and ending.get('out_of_memory')
-            and 'over its limit of 100 MB (resources.memory)' in ending.get('why', ''))  # fmt: skip
+    ending = facts.get("ending") or {}
+    return (
+        facts.get("state") == "Failed"
+        and ending.get("out_of_memory")
+        and "over its limit of 100 MB (resources.memory)" in ending.get("why", "")
+    )
 
 
 def cpus(facts):
-    words = [line.split() for line in facts.get('out', [])]
-    return next((float(word[1]) for word in words if word[0] == 'cpus'), -1)
+    words = [line.split() for line in facts.get("out", [])]
+    return next((float(word[1]) for word in words if word[0] == "cpus"), -1)
 
 
 def most(facts):
-    words = [line.split() for line in facts.get('out', [])]
-    return next((word[1] for word in words if word[0] == 'most'), '')
+    words = [line.split() for line in facts.get("out", [])]
+    return next((word[1] for word in words if word[0] == "most"), "")
 
 
 def judge(check, who, found):
     def of(what):
         return found.get((who, what), {})
 
-    held = 'memory and CPUs that jobs ask for are held by cgroups'
-    check(f'{who}: doctor says that they are held', held in str(of('doctor')), of('doctor'))
-    check(f'{who}: what fits runs', of('fits').get('state') == 'Succeeded', of('fits'))
-    check(f'{who}: and hears of nothing', of('fits').get('said') == [], of('fits'))
-    check(f'{who}: what takes more memory is ended, with these words',
-          ended_by_its_limit(of('over')), of('over'))  # fmt: skip
-    check(f'{who}: so is one of which a child takes more, as a whole',
-          ended_by_its_limit(of('child')) and of('child')['out'] == [], of('child'))  # fmt: skip
-    for ending in ('cgroup', 'subreaper'):
-        facts = of(f'over by {ending}')
-        check(f'{who}: whatever ends it ({ending})', ended_by_its_limit(facts), facts)
-    one, both = cpus(of('one cpu')), cpus(of('all cpus'))
-    check(f'{who}: one CPU is no more than one ({one:.2f})', one < 1.1 and
-          most(of('one cpu')) == '1.0', of('one cpu'))  # fmt: skip
-    check(f'{who}: who asks for none may have all ({both:.2f})', both > 0 and
-          most(of('all cpus')) == 'any', of('all cpus'))  # fmt: skip
-    check(f'{who}: and its memory', of('not asked').get('state') == 'Succeeded', of('not asked'))
-    check(f'{who}: no group is left', of('left').get('groups') == [], of('left'))
+    held = "memory and CPUs that jobs ask for are held by cgroups"
+    check(f"{who}: doctor says that they are held", held in str(of("doctor")), of("doctor"))
+    check(f"{who}: what fits runs", of("fits").get("state") == "Succeeded", of("fits"))
+    check(f"{who}: and hears of nothing", of("fits").get("said") == [], of("fits"))
+    check(f"{who}: what takes more memory is ended, with these words", ended_by_its_limit(of("over")), of("over"))
+    check(
+        f"{who}: so is one of which a child takes more, as a whole",
+        ended_by_its_limit(of("child")) and of("child")["out"] == [],
+        of("child"),
+    )
+    for ending in ("cgroup", "subreaper"):
+        facts = of(f"over by {ending}")
+        check(f"{who}: whatever ends it ({ending})", ended_by_its_limit(facts), facts)
+    one, both = cpus(of("one cpu")), cpus(of("all cpus"))
+    check(f"{who}: one CPU is no more than one ({one:.2f})", one < 1.1 and most(of("one cpu")) == "1.0", of("one cpu"))
+    check(f"{who}: who asks for none may have all ({both:.2f})", both > 0 and most(of("all cpus")) == "any", of("all cpus"))
+    check(f"{who}: and its memory", of("not asked").get("state") == "Succeeded", of("not asked"))
+    check(f"{who}: no group is left", of("left").get("groups") == [], of("left"))
 
 
 def main():
     results = Results()
     check = results.check
-    found, last = listen('--console' in sys.argv)
-    for who in ('root', 'user'):
+    found, last = listen("--console" in sys.argv)
+    for who in ("root", "user"):
         judge(check, who, found)
-    bare = {what: facts for (who, what), facts in found.items() if who == 'bare'}
-    over = bare.get('over', {})
-    check('where it is not allowed, nothing else changes', over.get('state') == 'Succeeded', bare)
-    check('and the log says it once, and why', len(over.get('said', [])) == 1
-          and 'memory (100 MB) and CPUs are counted here and not enforced' in over['said'][0]
-          and 'Delegate=yes' in over['said'][0], over)  # fmt: skip
-    check('so does doctor', 'counted here, and not held' in str(bare.get('doctor')), bare)
-    check('the machine came to its end', ('machine', 'end') in found, last)
+    bare = {what: facts for (who, what), facts in found.items() if who == "bare"}
+    over = bare.get("over", {})
+    check("where it is not allowed, nothing else changes", over.get("state") == "Succeeded", bare)
+    check(
+        "and the log says it once, and why",
+        len(over.get("said", [])) == 1
+        and "memory (100 MB) and CPUs are counted here and not enforced" in over["said"][0]
+        and "Delegate=yes" in over["said"][0],
+        over,
+    )
+    check("so does doctor", "counted here, and not held" in str(bare.get("doctor")), bare)
+    check("the machine came to its end", ("machine", "end") in found, last)
     results.finish()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

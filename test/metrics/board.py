@@ -57,18 +57,16 @@ json.dump({tag: [[e.step, e.value] for e in read.Scalars(tag)]
 
 
 def expected(world, job):
-    return {name: [[p["step"], p["value"]] for p in points]
-            for name, points in world.json("metrics", job)["series"].items()}  # fmt: skip
+    return {name: [[p["step"], p["value"]] for p in points] for name, points in world.json("metrics", job)["series"].items()}
 
 
 def same(told, wanted):
     """As 32-bit floats, which is what the files have."""
     return told.keys() == wanted.keys() and all(
         [p[0] for p in told[name]] == [p[0] for p in wanted[name]]
-        and all(abs(a[1] - b[1]) <= 1e-6 * max(1, abs(b[1]))
-                for a, b in zip(told[name], wanted[name]))
+        and all(abs(a[1] - b[1]) <= 1e-6 * max(1, abs(b[1])) for a, b in zip(told[name], wanted[name]))
         for name in wanted
-    )  # fmt: skip
+    )
 
 
 def touch(world, name):
@@ -78,18 +76,16 @@ def touch(world, name):
 
 
 def test_board(results, world):
-    job = world.submit("--name", "board", "--max-restarts", "1", "--", "python3",
-                       world.program(PROGRAM))  # fmt: skip
-    world.wait_for("its checkpoint", lambda: "1-" in world.stoker("checkpoints", job).stdout,
-                   timeout=60)  # fmt: skip
+    job = world.submit("--name", "board", "--max-restarts", "1", "--", "python3", world.program(PROGRAM))
+    world.wait_for("its checkpoint", lambda: "1-" in world.stoker("checkpoints", job).stdout, timeout=60)
     touch(world, "go")
-    world.wait_for("its second attempt",
-                   lambda: "waiting" in world.stoker("logs", job).stdout, timeout=90)  # fmt: skip
+    world.wait_for("its second attempt", lambda: "waiting" in world.stoker("logs", job).stdout, timeout=90)
     port = free_port()
     env = {**world.env, "PATH": f"{ENVIRONMENT}/bin:{world.env['PATH']}"}
     with open(world.evidence / "out", "wb") as out:
-        board = subprocess.Popen([*world.command(["tensorboard", job, "--port", str(port)], None)],
-                                 cwd=world.work, env=env, stdout=out, stderr=out)  # fmt: skip
+        board = subprocess.Popen(
+            [*world.command(["tensorboard", job, "--port", str(port)], None)], cwd=world.work, env=env, stdout=out, stderr=out
+        )
     world.started.append(board)
 
     def shown(tag):
@@ -102,30 +98,37 @@ def test_board(results, world):
             return []
 
     world.wait_for("TensorBoard shows it", lambda: len(shown("loss")) == 50, timeout=120)
-    results.check("board: TensorBoard shows what the store has, what was redone once",
-                  same({"loss": shown("loss"), "val/acc": shown("val/acc")}, expected(world, job)),
-                  shown("loss")[-3:])  # fmt: skip
+    results.check(
+        "board: TensorBoard shows what the store has, what was redone once",
+        same({"loss": shown("loss"), "val/acc": shown("val/acc")}, expected(world, job)),
+        shown("loss")[-3:],
+    )
     touch(world, "more")
     world.wait_for("and what comes", lambda: len(shown("loss")) == 60, timeout=60)
-    results.check("board: live", same({"loss": shown("loss")},
-                                      {"loss": expected(world, job)["loss"]}))  # fmt: skip
+    results.check("board: live", same({"loss": shown("loss")}, {"loss": expected(world, job)["loss"]}))
     board.send_signal(signal.SIGINT)
     board.wait(timeout=30)
     left = [name for name in os.listdir("/tmp") if name.startswith("stoker-tensorboard")]
-    results.check("board: Ctrl-C ends both, and nothing stays", board.returncode in (0, 130)
-                  and not shown("loss") and not left,
-                  (board.returncode, left, (world.evidence / "out").read_text()[-500:]))
+    results.check(
+        "board: Ctrl-C ends both, and nothing stays",
+        board.returncode in (0, 130) and not shown("loss") and not left,
+        (board.returncode, left, (world.evidence / "out").read_text()[-500:]),
+    )
     world.stoker("wait", job)
     events = world.evidence / "events"
     done = world.stoker("tensorboard", job, "--once", "--dir", events)
-    told = subprocess.run([f"{ENVIRONMENT}/bin/python3", "-c", ORACLE, events / f"board-{job}"],
-                          capture_output=True, text=True, check=True).stdout  # fmt: skip
-    results.check("board: files alone are the same",
-                  done.returncode == 0 and f"tensorboard --logdir {events}" in done.stderr
-                  and same(json.loads(told), expected(world, job)), (done, told[:300]))
+    told = subprocess.run(
+        [f"{ENVIRONMENT}/bin/python3", "-c", ORACLE, events / f"board-{job}"], capture_output=True, text=True, check=True
+    ).stdout
+    results.check(
+        "board: files alone are the same",
+        done.returncode == 0 and f"tensorboard --logdir {events}" in done.stderr and same(json.loads(told), expected(world, job)),
+        (done, told[:300]),
+    )
     none = world.stoker("tensorboard", job, env={"PATH": "/usr/bin:/bin"})
-    results.check("board: without TensorBoard it says how to have it",
-                  none.returncode == 1 and "pip install tensorboard" in none.stderr, none)
+    results.check(
+        "board: without TensorBoard it says how to have it", none.returncode == 1 and "pip install tensorboard" in none.stderr, none
+    )
 
 
 def main():

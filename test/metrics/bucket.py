@@ -40,19 +40,18 @@ def flushes(server, job):
 
 def test_pace(results, world, server):
     began = time.monotonic()
-    done = world.stoker("run", "--name", "many", "--", "python3", world.program(PROGRAM),
-                        timeout=300)  # fmt: skip
+    done = world.stoker("run", "--name", "many", "--", "python3", world.program(PROGRAM), timeout=300)
     took = time.monotonic() - began
     job = world.json("ls")[0]["id"]
     points = world.json("metrics", job)["series"]["loss"]
-    results.check("bucket: all points are there",
-                  done.returncode == 0
-                  and sum(p.get("points", 1) for p in points) == MANY + THEN
-                  and points[-1]["step"] == MANY + THEN - 1, len(points))  # fmt: skip
+    results.check(
+        "bucket: all points are there",
+        done.returncode == 0 and sum(p.get("points", 1) for p in points) == MANY + THEN and points[-1]["step"] == MANY + THEN - 1,
+        len(points),
+    )
     count = flushes(server, job)
     # The first, one for what came at once, and the last come besides.
-    results.check("bucket: one write in ten seconds, not each second",
-                  count <= took / 10 + 4, (count, took))  # fmt: skip
+    results.check("bucket: one write in ten seconds, not each second", count <= took / 10 + 4, (count, took))
 
 
 def main():

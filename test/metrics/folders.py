@@ -50,17 +50,18 @@ def test_folds(results, world):
     found = series("--redone")
     results.check("folds: each is a series", sorted(found) == ["fold_1/loss", "loss"], list(found))
     first = [(point["step"], point["attempt"], point.get("redone")) for point in found["loss"]]
-    results.check("folds: the first, which had ended, is whole",
-                  first == [(step, 1, None) for step in range(20)], first)  # fmt: skip
+    results.check("folds: the first, which had ended, is whole", first == [(step, 1, None) for step in range(20)], first)
     second = [point["step"] for point in series()["fold_1/loss"]]
     redone = [(p["step"], p["attempt"]) for p in found["fold_1/loss"] if p.get("redone")]
-    results.check("folds: the second is one curve, out of two folders",
-                  second == list(range(20)) and redone == [(10, 1), (11, 1), (12, 1)],
-                  (second, redone))  # fmt: skip
+    results.check(
+        "folds: the second is one curve, out of two folders",
+        second == list(range(20)) and redone == [(10, 1), (11, 1), (12, 1)],
+        (second, redone),
+    )
     least = world.json("ls")[0]["metrics"]
-    results.check("folds: and its best is not that of the other",
-                  least["loss"]["min"] == 1 / 20 and least["fold_1/loss"]["min"] == 10 + 1 / 20,
-                  least)  # fmt: skip
+    results.check(
+        "folds: and its best is not that of the other", least["loss"]["min"] == 1 / 20 and least["fold_1/loss"]["min"] == 10 + 1 / 20, least
+    )
 
 
 def main():

@@ -49,8 +49,7 @@ BROKEN_BY_SICK = [RULES[at] for at in (0, 1, 2, 3, 4, 7)]
 def record(world, runs, *words):
     folder = world.root / "recorded"
     folder.mkdir()
-    subprocess.run([PYTHON, HERE / "trainings.py", str(runs), folder, *words], check=True,
-                   timeout=patience(900))  # fmt: skip
+    subprocess.run([PYTHON, HERE / "trainings.py", str(runs), folder, *words], check=True, timeout=patience(900))
     return sorted(folder.glob("*.jsonl"))
 
 
@@ -59,8 +58,8 @@ def judge(world, files):
     rules = "".join(f"  - {{rule: {rule}, action: warn}}\n" for rule in RULES)
     for file in files:
         (world.work / f"{file.stem}.yaml").write_text(
-            f"name: run-{file.stem}\nstop_when:\n{rules}"
-            f"command: [sh, -c, 'cat {file} >> $STOKER_METRICS']\n")  # fmt: skip
+            f"name: run-{file.stem}\nstop_when:\n{rules}command: [sh, -c, 'cat {file} >> $STOKER_METRICS']\n"
+        )
 
     def run(file):
         world.stoker("run", f"{file.stem}.yaml", check=True, timeout=120)
@@ -90,8 +89,11 @@ def staleness(points):
 def is_told(warning, best, point):
     """Whether these are the numbers that the rule gives."""
     told = re.fullmatch(rf"{STALE}: (\S+) at step (\d+), (\S+) at step (\d+)", warning)
-    return told is not None and [int(told[2]), int(told[4])] == [best[0], point[0]] and all(
-        abs(float(told[at]) / value - 1) < 1e-3 for at, value in ((1, best[1]), (3, point[1])))
+    return (
+        told is not None
+        and [int(told[2]), int(told[4])] == [best[0], point[0]]
+        and all(abs(float(told[at]) / value - 1) < 1e-3 for at, value in ((1, best[1]), (3, point[1])))
+    )
 
 
 def overfits(file, best, point):
@@ -101,13 +103,15 @@ def overfits(file, best, point):
     each = len(loss) // len(held_out)
 
     def trained(epoch):
-        return sum(value for _, value in loss[epoch * each:(epoch + 1) * each]) / each
+        return sum(value for _, value in loss[epoch * each : (epoch + 1) * each]) / each
 
     later = min(value for step, value in held_out if step > best[0])
-    return (point[1] > best[1] and later > best[1] and trained(point[0]) < trained(best[0]),
-            f"{file.stem}: val_loss {best[1]:.4f} at {best[0]}, {point[1]:.4f} at {point[0]} "
-            f"({point[1] / best[1] - 1:+.1%}); loss {trained(best[0]):.4f}, "
-            f"{trained(point[0]):.4f}")  # fmt: skip
+    return (
+        point[1] > best[1] and later > best[1] and trained(point[0]) < trained(best[0]),
+        f"{file.stem}: val_loss {best[1]:.4f} at {best[0]}, {point[1]:.4f} at {point[0]} "
+        f"({point[1] / best[1] - 1:+.1%}); loss {trained(best[0]):.4f}, "
+        f"{trained(point[0]):.4f}",
+    )
 
 
 def test_healthy(results, world):
@@ -116,28 +120,33 @@ def test_healthy(results, world):
     lines = sum(len(file.read_text().splitlines()) for file in files)
     count = collections.Counter(w.split(":")[0] for each in fired.values() for w in each)
     print(f"{len(files)} healthy trainings, {lines} lines: {dict(count)}")
-    results.check("healthy: all have been recorded and judged",
-                  len(files) == RUNS and len(fired) == RUNS, len(files))  # fmt: skip
-    wrong = [(file.stem, w) for file, each in fired.items() for w in each
-             if not w.startswith(STALE)]  # fmt: skip
+    results.check("healthy: all have been recorded and judged", len(files) == RUNS and len(fired) == RUNS, len(files))
+    wrong = [(file.stem, w) for file, each in fired.items() for w in each if not w.startswith(STALE)]
     results.check("healthy: no rule fires that should not", not wrong, wrong)
     stale = {file: staleness(series(file, "val_loss")) for file in files}
     stale = {file: found for file, found in stale.items() if found}
     told = {file: w for file, each in fired.items() for w in each if w.startswith(STALE)}
-    results.check(f"healthy: '{STALE}' fires where that is so, in {len(stale)} runs, alone",
-                  stale and told.keys() == stale.keys(), (sorted(told), sorted(stale)))  # fmt: skip
-    results.check("healthy: and says where it is so, by the numbers that were recorded", all(
-        is_told(told.get(file, ""), *found) for file, found in stale.items()), told)  # fmt: skip
+    results.check(
+        f"healthy: '{STALE}' fires where that is so, in {len(stale)} runs, alone",
+        stale and told.keys() == stale.keys(),
+        (sorted(told), sorted(stale)),
+    )
+    results.check(
+        "healthy: and says where it is so, by the numbers that were recorded",
+        all(is_told(told.get(file, ""), *found) for file, found in stale.items()),
+        told,
+    )
     judged = [overfits(file, *found) for file, found in stale.items()]
     print("\n".join(text for _, text in judged))
-    results.check(f"healthy: these {len(stale)} overfit, and never get better than they were",
-                  all(does for does, _ in judged), judged)  # fmt: skip
+    results.check(f"healthy: these {len(stale)} overfit, and never get better than they were", all(does for does, _ in judged), judged)
     accuracies = {file.stem: [value for _, value in series(file, "val_acc")] for file in files}
     flat = [stem for stem, of in accuracies.items() if of[10] <= of[0]]
-    logs = {stem: world.stoker("logs", f"run-{stem}", "--stream", "system").stdout
-            for stem in flat}  # fmt: skip
-    results.check(f"healthy: what is not judged is said, in {len(flat)} runs", flat and
-                  all(f"{RISES}: not judged: " in log for log in logs.values()), logs)  # fmt: skip
+    logs = {stem: world.stoker("logs", f"run-{stem}", "--stream", "system").stdout for stem in flat}
+    results.check(
+        f"healthy: what is not judged is said, in {len(flat)} runs",
+        flat and all(f"{RISES}: not judged: " in log for log in logs.values()),
+        logs,
+    )
 
 
 def test_sick(results, world):
@@ -155,14 +164,31 @@ def test_sick(results, world):
 def test_digits(results, world):
     example = HERE.parent.parent / "examples" / "digits" / "train.py"
     shutil.copy(example, world.work)
-    done = world.stoker("run", "--name", "digits", "--stop-when",
-                        "loss is above 2.5 after step 3", "--", PYTHON, "train.py",
-                        "--lr", "30", "--epochs", "500", "--pause", "0.3", timeout=600)
+    done = world.stoker(
+        "run",
+        "--name",
+        "digits",
+        "--stop-when",
+        "loss is above 2.5 after step 3",
+        "--",
+        PYTHON,
+        "train.py",
+        "--lr",
+        "30",
+        "--epochs",
+        "500",
+        "--pause",
+        "0.3",
+        timeout=600,
+    )
     why = world.json("ls")[0]["why"]
     last = max(point["step"] for point in world.json("metrics", "digits", "loss")["series"]["loss"])
     print(f"digits with a bad learning rate: {why}; its last epoch was {last}")
-    results.check("digits: a bad learning rate is ended by the epoch that proves it",
-                  done.returncode == 1 and "at step 4" in why and last < 100, (why, last))
+    results.check(
+        "digits: a bad learning rate is ended by the epoch that proves it",
+        done.returncode == 1 and "at step 4" in why and last < 100,
+        (why, last),
+    )
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ def of_events(folder):
 
     out = {}
     for inner in {path.parent for path in folder.rglob("*tfevents*")}:
-        read = EventAccumulator(str(inner), size_guidance={"scalars": 0, "tensors": 0},
-                                purge_orphaned_data=False)  # fmt: skip
+        read = EventAccumulator(str(inner), size_guidance={"scalars": 0, "tensors": 0}, purge_orphaned_data=False)
         read.Reload()
         for tag in read.Tags()["scalars"]:
             assert tag not in out, tag
@@ -65,8 +64,7 @@ def of_wandb(folder, axis="_step"):
                 break
             record = wandb_internal_pb2.Record()
             record.ParseFromString(data)
-            row = {item.key or ".".join(item.nested_key): json.loads(item.value_json)
-                   for item in record.history.item}  # fmt: skip
+            row = {item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in record.history.item}
             for name, value in row.items():
                 if not name.startswith("_"):
                     out.setdefault(name, []).append([int(row[axis]), value])
@@ -91,9 +89,14 @@ def of_mlflow(folder):
     return out
 
 
-READERS = {"tensorboard": of_events, "csv": of_tables, "jsonl": of_lines,
-           "wandb": of_wandb, "wandb-counted": lambda folder: of_wandb(folder, "at"),
-           "mlflow": of_mlflow}  # fmt: skip
+READERS = {
+    "tensorboard": of_events,
+    "csv": of_tables,
+    "jsonl": of_lines,
+    "wandb": of_wandb,
+    "wandb-counted": lambda folder: of_wandb(folder, "at"),
+    "mlflow": of_mlflow,
+}
 
 
 def curves(folder, kind):
@@ -102,10 +105,8 @@ def curves(folder, kind):
     out = {}
     for number, attempt in enumerate(attempts):
         for name, points in attempt.items():
-            begins = [others[0][0] for later in attempts[number + 1 :]
-                      for other, others in later.items() if other in (name, *with_steps)]
-            out.setdefault(name, []).extend(
-                point for point in points if not begins or point[0] < min(begins))  # fmt: skip
+            begins = [others[0][0] for later in attempts[number + 1 :] for other, others in later.items() if other in (name, *with_steps)]
+            out.setdefault(name, []).extend(point for point in points if not begins or point[0] < min(begins))
     return out
 
 

@@ -31,8 +31,8 @@ def runs_of(world):
         values = ", ".join(f"{name}: {value}" for name, value in chosen.items())
         flags = ", ".join(f"--{name}, '{value}'" for name, value in chosen.items())
         (world.work / f"{at}.yaml").write_text(
-            f"name: sweep\nworkdir: .\nhyperparameters: {{{values}}}\n"
-            f"command: [{PYTHON}, train.py, {flags}]\n")  # fmt: skip
+            f"name: sweep\nworkdir: .\nhyperparameters: {{{values}}}\ncommand: [{PYTHON}, train.py, {flags}]\n"
+        )
         done = world.stoker("run", f"{at}.yaml", check=True, timeout=300)
         return [float(x) for x in re.findall(r"accuracy: ([0-9.]+)", done.stdout)]
 
@@ -57,36 +57,46 @@ def spread(found, name):
 
 def test_sweep(results, world):
     found = runs_of(world)
-    results.check("twelve runs, each with what it printed",
-                  len(found) == 12 and all(a for _, a in found.values()), found)  # fmt: skip
+    results.check("twelve runs, each with what it printed", len(found) == 12 and all(a for _, a in found.values()), found)
     top = max(max(a) for _, a in found.values())
     best_of_all = {job for job, (_, a) in found.items() if max(a) == top}
     most = max(VALUES, key=lambda name: spread(found, name))
     told = world.json("compare", "--name", "sweep", "--by", "max.accuracy")
     marked = [job for job in told if "best" in job]
-    results.check("compare marks one, and it is the best",
-                  len(told) == 12 and len(marked) == 1 and marked[0]["id"] in best_of_all
-                  and abs(marked[0]["best"]["value"] - top) < 1e-9, (marked, top))  # fmt: skip
+    results.check(
+        "compare marks one, and it is the best",
+        len(told) == 12 and len(marked) == 1 and marked[0]["id"] in best_of_all and abs(marked[0]["best"]["value"] - top) < 1e-9,
+        (marked, top),
+    )
     best = marked[0]
     apart = best["best"]["apart"]
-    results.check("what sets it apart comes first, with its value",
-                  apart[0]["name"] == most == "lr"
-                  and float(apart[0]["value"]) == found[best["id"]][0]["lr"]
-                  and len(apart) == 3 and len(apart[0]["groups"]) == 3, apart)  # fmt: skip
+    results.check(
+        "what sets it apart comes first, with its value",
+        apart[0]["name"] == most == "lr"
+        and float(apart[0]["value"]) == found[best["id"]][0]["lr"]
+        and len(apart) == 3
+        and len(apart[0]["groups"]) == 3,
+        apart,
+    )
     usual = [job["id"] for job in world.json("compare", "--name", "sweep") if "best" in job]
     results.check("so it does when nobody says by what", len(usual) == 1, usual)
     text = world.stoker("compare", "--name", "sweep", "--by", "accuracy").stdout
-    print(text[text.index("best:"):])
-    results.check("for people, too", f"best: {best['id']}, greatest accuracy" in text
-                  and re.search(r"\n  lr=0\.003: in the middle 0\.[0-9]+ with 0\.003 ", text),
-                  text[-600:])  # fmt: skip
+    print(text[text.index("best:") :])
+    results.check(
+        "for people, too",
+        f"best: {best['id']}, greatest accuracy" in text and re.search(r"\n  lr=0\.003: in the middle 0\.[0-9]+ with 0\.003 ", text),
+        text[-600:],
+    )
     wrong = world.stoker("compare", "--name", "sweep", "--by", "acuracy")
     results.check("a metric that none has is a mistake", wrong.returncode == 2, wrong)
     sort = world.json("ls", "--all", "--sort", "max.accuracy", "--reverse", "--where", "lr=0.003")
-    results.check("ls sorts and chooses by the same",
-                  len(sort) == 4 and sort[0]["id"] in best_of_all
-                  and {job["id"] for job in sort}
-                  == {j for j, (s, _) in found.items() if s["lr"] == 0.003}, sort)  # fmt: skip
+    results.check(
+        "ls sorts and chooses by the same",
+        len(sort) == 4
+        and sort[0]["id"] in best_of_all
+        and {job["id"] for job in sort} == {j for j, (s, _) in found.items() if s["lr"] == 0.003},
+        sort,
+    )
 
 
 def main():

@@ -28,8 +28,7 @@ def say(run, step, **values):
 
 def data(rng, made_up):
     if made_up:
-        x, y = make_classification(1200, 20, n_informative=8, n_classes=4, class_sep=1.5,
-                                   random_state=int(rng.integers(1 << 30)))  # fmt: skip
+        x, y = make_classification(1200, 20, n_informative=8, n_classes=4, class_sep=1.5, random_state=int(rng.integers(1 << 30)))
         x = (x - x.mean(0)) / x.std(0)
     else:
         x, y = load_digits(return_X_y=True)
@@ -53,8 +52,7 @@ def train_numpy(run, rng, rate, hidden):
     x, y, vx, vy = data(rng, bool(rng.integers(2)))
     classes = int(y.max()) + 1
     sizes = [x.shape[1]] + ([int(rng.integers(16, 64))] if hidden else []) + [classes]
-    layers = [rng.normal(0, np.sqrt(2 / a), (a, b)) * (1 if hidden else 0.1)
-              for a, b in zip(sizes, sizes[1:])]  # fmt: skip
+    layers = [rng.normal(0, np.sqrt(2 / a), (a, b)) * (1 if hidden else 0.1) for a, b in zip(sizes, sizes[1:])]
     speed = [np.zeros_like(w) for w in layers]
     momentum, batch = rng.choice([0, 0.5, 0.9]), int(rng.choice([16, 32, 64, 128]))
     rate *= (1 - momentum) * rng.uniform(0.1, 0.4)
@@ -88,10 +86,13 @@ def train_numpy(run, rng, rate, hidden):
 
 def train_sklearn(run, rng, rate):
     x, y, vx, vy = data(rng, bool(rng.integers(2)))
-    model = MLPClassifier((int(rng.integers(16, 64)),), solver=str(rng.choice(["sgd", "adam"])),
-                          learning_rate_init=rate * rng.uniform(0.005, 0.02),
-                          batch_size=int(rng.choice([16, 32, 64])),
-                          random_state=int(rng.integers(1 << 30)))  # fmt: skip
+    model = MLPClassifier(
+        (int(rng.integers(16, 64)),),
+        solver=str(rng.choice(["sgd", "adam"])),
+        learning_rate_init=rate * rng.uniform(0.005, 0.02),
+        batch_size=int(rng.choice([16, 32, 64])),
+        random_state=int(rng.integers(1 << 30)),
+    )
     step = 0
     for epoch in range(EPOCHS):
         for rows in np.array_split(rng.permutation(len(y)), 20):
@@ -116,12 +117,19 @@ def train_torch(run, rng, rate):
     x, y, vx, vy = data(rng, False)
     x, vx = (torch.tensor(a, dtype=torch.float32).view(-1, 1, 8, 8) for a in (x, vx))
     y, vy = torch.tensor(y), torch.tensor(vy)
-    model = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                          nn.Dropout(float(rng.choice([0, 0.2]))), nn.Linear(8 * 16, 10))
+    model = nn.Sequential(
+        nn.Conv2d(1, 8, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(float(rng.choice([0, 0.2]))),
+        nn.Linear(8 * 16, 10),
+    )
     adam = bool(rng.integers(2))
     rate *= rng.uniform(0.5, 2)
-    optimizer = (torch.optim.Adam(model.parameters(), lr=0.003 * rate) if adam else
-                 torch.optim.SGD(model.parameters(), lr=0.03 * rate, momentum=0.9))  # fmt: skip
+    optimizer = (
+        torch.optim.Adam(model.parameters(), lr=0.003 * rate) if adam else torch.optim.SGD(model.parameters(), lr=0.03 * rate, momentum=0.9)
+    )
     entropy_of = nn.functional.cross_entropy
     step = 0
     for epoch in range(EPOCHS):
@@ -136,8 +144,7 @@ def train_torch(run, rng, rate):
         model.eval()
         with torch.no_grad():
             p = model(vx)
-            say(run, epoch, val_loss=entropy_of(p, vy).item(),
-                val_acc=(p.argmax(1) == vy).float().mean())  # fmt: skip
+            say(run, epoch, val_loss=entropy_of(p, vy).item(), val_acc=(p.argmax(1) == vy).float().mean())
         model.train()
 
 

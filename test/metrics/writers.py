@@ -16,10 +16,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test import cloud_env
 from test.e2e.kit.harness import Results, World
 
-PYTHON = (
-    cloud_env.folder(str(pathlib.Path(__file__).parent / "requirements.txt"), debian=True)
-    + "/bin/python3"
-)
+PYTHON = cloud_env.folder(str(pathlib.Path(__file__).parent / "requirements.txt"), debian=True) + "/bin/python3"
 
 TORCH = r"""
 import math, sys, numpy
@@ -114,15 +111,14 @@ def run(world, name, text, *words):
     logs = world.evidence / name
     program = world.program(text)
     (world.work / "job.yaml").write_text(
-        json.dumps({"name": name, "workdir": ".", "tensorboard": str(logs),
-                    "command": [PYTHON, program.name, *map(str, words)]}))  # fmt: skip
+        json.dumps({"name": name, "workdir": ".", "tensorboard": str(logs), "command": [PYTHON, program.name, *map(str, words)]})
+    )
     world.stoker("run", "job.yaml", check=True, timeout=300)
     return world.json("metrics", name)["series"]
 
 
 def oracle(world, name):
-    done = subprocess.run([PYTHON, "-c", ORACLE, str(world.evidence / name)], capture_output=True,
-                          text=True, check=True)  # fmt: skip
+    done = subprocess.run([PYTHON, "-c", ORACLE, str(world.evidence / name)], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -134,34 +130,39 @@ def same(points, expected):
 
 
 def writer(results, world, name, module, new_style="", histogram="", deep="true"):
-    text = TORCH.format(module=module, folder=repr(str(world.evidence / name)),
-                        new_style=new_style, histogram=histogram)  # fmt: skip
+    text = TORCH.format(module=module, folder=repr(str(world.evidence / name)), new_style=new_style, histogram=histogram)
     found = run(world, name, text)
     told = oracle(world, name)
     main = dict(told["."])
     long = main.pop("long")
     for tag, expected in main.items():
-        results.check(f"{name}: {tag}: {len(expected)} points, each as EventAccumulator has it",
-                      same(found.get(tag, []), expected), found.get(tag, [])[:3])  # fmt: skip
+        results.check(
+            f"{name}: {tag}: {len(expected)} points, each as EventAccumulator has it",
+            same(found.get(tag, []), expected),
+            found.get(tag, [])[:3],
+        )
     kept = found["long"]
     values = [float(value) for _, value in long]
-    results.check(f"{name}: of a long series every point counts, the newest are whole",
-                  sum(p.get("points", 1) for p in kept) == len(long)
-                  and same(kept[-1000:], long[-1000:])
-                  and min(p.get("min", p["value"]) for p in kept) == min(values)
-                  and max(p.get("max", p["value"]) for p in kept) == max(values)
-                  and len(kept) < len(long), len(kept))  # fmt: skip
+    results.check(
+        f"{name}: of a long series every point counts, the newest are whole",
+        sum(p.get("points", 1) for p in kept) == len(long)
+        and same(kept[-1000:], long[-1000:])
+        and min(p.get("min", p["value"]) for p in kept) == min(values)
+        and max(p.get("max", p["value"]) for p in kept) == max(values)
+        and len(kept) < len(long),
+        len(kept),
+    )
     for inner in (folder for folder in told if folder.startswith("both")):
         expected = told[inner]["both"]
-        results.check(f"{name}: {inner}: add_scalars' folders stay apart",
-                      same(found.get(f"{inner}/both", []), expected), sorted(found))  # fmt: skip
+        results.check(f"{name}: {inner}: add_scalars' folders stay apart", same(found.get(f"{inner}/both", []), expected), sorted(found))
     other = world.submit("--name", "other", "--", "true")
     compared = world.json("compare", name, other)[0]["hyperparameters"]
-    results.check(f"{name}: hyperparameters", compared == {"lr": "0.1", "opt": "sgd",
-                                                           "deep": deep}, compared)  # fmt: skip
-    results.check(f"{name}: and nothing else is a series",
-                  not {"weights", "note", "noise"} & set(found)
-                  and found["hparam/accuracy"][0]["value"] == 0.5, sorted(found))  # fmt: skip
+    results.check(f"{name}: hyperparameters", compared == {"lr": "0.1", "opt": "sgd", "deep": deep}, compared)
+    results.check(
+        f"{name}: and nothing else is a series",
+        not {"weights", "note", "noise"} & set(found) and found["hparam/accuracy"][0]["value"] == 0.5,
+        sorted(found),
+    )
 
 
 def test_torch(results, world):
@@ -177,33 +178,34 @@ def test_tensorboardx(results, world):
 
 
 def test_trainer(results, world):
-    for name, quiet, report in (("printed", "True", []), ("bar", "False", []),
-                                ("both", "True", ["tensorboard"])):  # fmt: skip
+    for name, quiet, report in (("printed", "True", []), ("bar", "False", []), ("both", "True", ["tensorboard"])):
         history = world.evidence / f"{name}.json"
         text = TRAINER.replace("{quiet}", quiet).replace("{report}", str(report))
         found = run(world, name, text, world.evidence / name, history)
         rows = json.loads(history.read_text())
         for key in ("loss", "learning_rate", "epoch", "eval_loss", "train_runtime"):
-            expected = [[at, repr(float(row[key]))]
-                        for at, row in enumerate(row for row in rows if key in row)]  # fmt: skip
+            expected = [[at, repr(float(row[key]))] for at, row in enumerate(row for row in rows if key in row)]
             if report:
-                results.check(f"trainer, {name}: the log does not give {key}, its event file does",
-                              expected and key not in found, sorted(found))  # fmt: skip
+                results.check(
+                    f"trainer, {name}: the log does not give {key}, its event file does", expected and key not in found, sorted(found)
+                )
                 continue
-            results.check(f"trainer, {name}: {key}, as its own history has it",
-                          expected and same(found.get(key, []), expected),
-                          (found.get(key, [])[:3], expected[:3]))  # fmt: skip
+            results.check(
+                f"trainer, {name}: {key}, as its own history has it",
+                expected and same(found.get(key, []), expected),
+                (found.get(key, [])[:3], expected[:3]),
+            )
         told = oracle(world, name)
-        results.check(f"trainer, {name}: an event file where there is to be one",
-                      bool(told) == bool(report), list(told))  # fmt: skip
+        results.check(f"trainer, {name}: an event file where there is to be one", bool(told) == bool(report), list(told))
         for folder, tags in told.items():
             for tag, expected in tags.items():
-                results.check(f"trainer, {name}: {folder}: {tag} of its event file",
-                              same(found.get(tag, []), expected), sorted(found))  # fmt: skip
+                results.check(f"trainer, {name}: {folder}: {tag} of its event file", same(found.get(tag, []), expected), sorted(found))
     log = world.stoker("logs", "both", "--stream", "system").stdout
-    results.check("trainer: what is set aside of the log is said once",
-                  log.count("metrics: set aside, as a better source has them: ") >= 1
-                  and log.count("'loss'") == 1, log)  # fmt: skip
+    results.check(
+        "trainer: what is set aside of the log is said once",
+        log.count("metrics: set aside, as a better source has them: ") >= 1 and log.count("'loss'") == 1,
+        log,
+    )
 
 
 def test_lightning(results, world):
@@ -214,11 +216,12 @@ def test_lightning(results, world):
     results.check("lightning: its table has both", len(rows) > 60, len(rows))
     for name in ("train/loss", "val_loss"):
         expected = [[int(row["step"]), repr(float(row[name]))] for row in rows if row[name]]
-        results.check(f"lightning: {name}: {len(expected)} points, each as its table has it",
-                      len(expected) > 3 and same(found.get(name, []), expected),
-                      (found.get(name, [])[:3], expected[:3]))  # fmt: skip
-    results.check("lightning: and nothing else is a series",
-                  set(found) == {"train/loss", "val_loss", "epoch"}, sorted(found))  # fmt: skip
+        results.check(
+            f"lightning: {name}: {len(expected)} points, each as its table has it",
+            len(expected) > 3 and same(found.get(name, []), expected),
+            (found.get(name, [])[:3], expected[:3]),
+        )
+    results.check("lightning: and nothing else is a series", set(found) == {"train/loss", "val_loss", "epoch"}, sorted(found))
 
 
 def test_demo(results, world):
@@ -227,9 +230,16 @@ def test_demo(results, world):
     shutil.copy(os.environ["DEMO"], world.work / "scalars_demo.py")
     shutil.rmtree("/tmp/scalars_demo", ignore_errors=True)
     (world.work / "job.yaml").write_text(
-        json.dumps({"name": "demo", "workdir": ".", "tensorboard": "/tmp/scalars_demo",
-                    "envs": {"PYTHONPATH": os.environ["TENSORFLOW"]},
-                    "command": [PYTHON, "scalars_demo.py"]}))  # fmt: skip
+        json.dumps(
+            {
+                "name": "demo",
+                "workdir": ".",
+                "tensorboard": "/tmp/scalars_demo",
+                "envs": {"PYTHONPATH": os.environ["TENSORFLOW"]},
+                "command": [PYTHON, "scalars_demo.py"],
+            }
+        )
+    )
     world.stoker("run", "job.yaml", check=True, timeout=900)
     found = world.json("metrics", "demo")["series"]
     shutil.move("/tmp/scalars_demo", world.evidence / "demo")
@@ -239,17 +249,23 @@ def test_demo(results, world):
     for at, folder in enumerate(folders):
         before = "" if at == 0 else folder + "/"
         for tag, expected in told[folder].items():
-            results.check(f"demo: {folder}: {tag}: {len(expected)} points",
-                          len(expected) == 1000 and same(found.get(before + tag, []), expected),
-                          (found.get(before + tag, [])[:2], sorted(found)[:5]))  # fmt: skip
+            results.check(
+                f"demo: {folder}: {tag}: {len(expected)} points",
+                len(expected) == 1000 and same(found.get(before + tag, []), expected),
+                (found.get(before + tag, [])[:2], sorted(found)[:5]),
+            )
 
 
 def main():
     results = Results()
     with World("writers") as world:
-        for name, test in (("torch", test_torch), ("tensorboardX", test_tensorboardx),
-                           ("trainer", test_trainer), ("lightning", test_lightning),
-                           ("demo", test_demo)):  # fmt: skip
+        for name, test in (
+            ("torch", test_torch),
+            ("tensorboardX", test_tensorboardx),
+            ("trainer", test_trainer),
+            ("lightning", test_lightning),
+            ("demo", test_demo),
+        ):
             if name in sys.argv[1:] or (not sys.argv[1:] and name != "demo"):
                 results.run(name, test, results, world)
     results.finish()

@@ -25,8 +25,7 @@ class Trial:
 
     def submit(self):
         path = self.world.work / f"{self.name}.yaml"
-        path.write_text(jobs.job_file(self.world, self.name, self.habit, 1000, self.interval,
-                                      look=True))  # fmt: skip
+        path.write_text(jobs.job_file(self.world, self.name, self.habit, 1000, self.interval, look=True))
         self.id = self.world.submit(path)
 
     def step(self):
@@ -81,15 +80,13 @@ class Trial:
         self.world.stoker("wait", job, timeout=60)
         events = jobs.evidence(self.world, job).get(0, [])
         step = next((e.get("step") for e in events if e["e"] == "restore"), None)
-        wrong = [] if step is not None and made - step <= MOST_LOST else [
-            f"'run --from {found[1]}' begins after {step} of {made}"]  # fmt: skip
+        wrong = [] if step is not None and made - step <= MOST_LOST else [f"'run --from {found[1]}' begins after {step} of {made}"]
         return f"run --from JOB/as-left begins after {step}", wrong
 
 
 def run(world, results, args):
     paces = [float(one) for one in args.intervals.split(",")]
-    waiting = [Trial(world, habit, pace) for pace in sorted(paces, reverse=True)
-               for habit in args.habits.split(",")]  # fmt: skip
+    waiting = [Trial(world, habit, pace) for pace in sorted(paces, reverse=True) for habit in args.habits.split(",")]
     live, rows = [], []
     while waiting or live:
         while waiting and len(live) < args.parallel:
@@ -107,8 +104,7 @@ def run(world, results, args):
 def table(rows, paces):
     """Markdown: of each habit and pace the saves made, the newest restored, and how."""
     cells = {(row[0], row[1]): row for row in rows}
-    lines = ["| habit | " + " | ".join(f"each {pace:g} s" for pace in paces) + " |",
-             "|---|" + "---|" * len(paces)]  # fmt: skip
+    lines = ["| habit | " + " | ".join(f"each {pace:g} s" for pace in paces) + " |", "|---|" + "---|" * len(paces)]
     for habit in dict.fromkeys(row[0] for row in rows):
         line = [habit]
         for pace in paces:

@@ -37,7 +37,7 @@ HABITS = {
     "lightning_last": {},
     "preallocated": {},
     "tar_stream": {"shell": True, "odd": False},
-}  # fmt: skip
+}
 
 ODD_NAMES = len(hostile_names.NAMES) + 2  # those of witness.NAMES
 
@@ -51,8 +51,9 @@ def python():
     except OSError as error:
         said = str(error)
     if said != "True":
-        sys.exit(f"{one} has no torch and numpy, by which some habits save: './dev test' brings "
-                 f"them, PYTHON names another interpreter ({said})")
+        sys.exit(
+            f"{one} has no torch and numpy, by which some habits save: './dev test' brings them, PYTHON names another interpreter ({said})"
+        )
     return one
 
 
@@ -62,8 +63,7 @@ def plant_code(folder):
     shutil.copy(HERE.parent / "e2e" / "kit" / "hostile_names.py", folder)
 
 
-def job_file(world, name, habit, saves, pause, *, quiet=2.0, keep=3, nodes=1, kept="out",
-             odd=(), exit_code=0, look=False):  # fmt: skip
+def job_file(world, name, habit, saves, pause, *, quiet=2.0, keep=3, nodes=1, kept="out", odd=(), exit_code=0, look=False):
     """Text of the job file. `kept`: how the outputs come to be kept: "out" is declared, "output"
     is the folder that is always kept, "results" is found at the end."""
     envs = {

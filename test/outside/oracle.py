@@ -84,8 +84,7 @@ def judge_restores(facts, counts):
 
 def saves_until(facts, when):
     events = [e for e in facts.evidence.get(0, []) if e["t"] <= when]
-    return ({e["step"] for e in events if e["e"] == "saving"},
-            {e["step"] for e in events if e["e"] == "saved"})  # fmt: skip
+    return ({e["step"] for e in events if e["e"] == "saving"}, {e["step"] for e in events if e["e"] == "saved"})
 
 
 def wrong_restore(event, restore, began, completed):
@@ -122,8 +121,7 @@ def unequal_ranks(facts):
         for event in events:
             if event["e"] == "restore":
                 found[event["attempt"]][rank] = (event["state"], event.get("step"))
-    return [f"attempt {attempt}: nodes find {by_rank}" for attempt, by_rank in found.items()
-            if len(set(by_rank.values())) > 1]  # fmt: skip
+    return [f"attempt {attempt}: nodes find {by_rank}" for attempt, by_rank in found.items() if len(set(by_rank.values())) > 1]
 
 
 def order(identity):
@@ -144,8 +142,7 @@ def judge_stale(facts, _counts):
     # Two attempts may fail from a checkpoint between two lists.
     suspects.update(facts.shown["job"].get("suspects", []))
     for number, attempt in facts.attempts().items():
-        if not any(e["e"] == "restore" and e["attempt"] == number
-                   for events in facts.evidence.values() for e in events):  # fmt: skip
+        if not any(e["e"] == "restore" and e["attempt"] == number for events in facts.evidence.values() for e in events):
             continue
         begun = order(attempt.get("restore", "")) or (0, 0)
         opened = seconds(attempt["opened"])
@@ -156,8 +153,7 @@ def judge_stale(facts, _counts):
             newer = sum((order(one) or (0, 0)) > newest for one in suspects)
             cleared = facts.keep > 0 and newer >= facts.keep
             if when < opened and newest > begun and newest[0] < number and not cleared:
-                breaches.append(("stale", f"attempt {number} begins from {begun}, although "
-                                          f"{newest} was listed before"))  # fmt: skip
+                breaches.append(("stale", f"attempt {number} begins from {begun}, although {newest} was listed before"))
                 break
     return breaches
 
@@ -175,8 +171,7 @@ def judge_double(facts, counts):
             if event["e"] == "begin":
                 counts["starts"] += 1
                 if by_attempt.setdefault(event["attempt"], who) != who:
-                    breaches.append(("double", f"node {rank}: a second program in attempt "
-                                               f"{event['attempt']}"))  # fmt: skip
+                    breaches.append(("double", f"node {rank}: a second program in attempt {event['attempt']}"))
             if who != now:
                 if who in gone:
                     breaches.append(("double", f"node {rank}: {who} goes on beside {now}"))
@@ -231,8 +226,7 @@ def no_hole(lines):
 def wrong_lines(lines, last):
     twice = [n for n, times in collections.Counter(lines).items() if times > 1]
     missing = sorted(set(range(1, last + 1)) - set(lines))
-    return f"{last} flushed; missing {missing[:5]}…, twice {twice[:5]}" + (
-        "" if lines == sorted(lines) else ", out of order")  # fmt: skip
+    return f"{last} flushed; missing {missing[:5]}…, twice {twice[:5]}" + ("" if lines == sorted(lines) else ", out of order")
 
 
 def judge_outputs(facts, counts):
@@ -248,8 +242,7 @@ def judge_outputs(facts, counts):
     counts["outputs"] += len(made[-1])
     wrong = [f"missing {name(key)}" for key in sorted(set(made[-1]) - set(facts.got))]
     wrong += [f"more {name(key)}" for key in sorted(set(facts.got) - set(made[-1]))]
-    wrong += [f"other {name(key)}" for key in sorted(made[-1])
-              if key in facts.got and facts.got[key] != made[-1][key]]  # fmt: skip
+    wrong += [f"other {name(key)}" for key in sorted(made[-1]) if key in facts.got and facts.got[key] != made[-1][key]]
     return [("outputs", ", ".join(wrong[:6]))] if wrong else []
 
 
@@ -262,8 +255,7 @@ def judge_left(processes, listed, files):
     outside the ledger that are nobody's: all of it after everything has come to rest."""
     breaches = [("left", f"a process: {one}") for one in processes]
     final = ("Succeeded", "Failed", "Cancelled")
-    breaches += [("left", f"job {one['id']} is {one['state']}") for one in listed
-                 if one["state"] not in final]  # fmt: skip
+    breaches += [("left", f"job {one['id']} is {one['state']}") for one in listed if one["state"] not in final]
     return breaches + [("left", f"a file: {one}") for one in files]
 
 

@@ -39,8 +39,9 @@ class Storm:
         self.acts.write(f"{time.strftime('%H:%M:%S', time.gmtime())} {text}\n")
 
     def controller(self):
-        return self.world.start("controller", "--interval", "300ms", stdout=subprocess.DEVNULL,
-                                stderr=open(self.world.root / "controllers.log", "a"))
+        return self.world.start(
+            "controller", "--interval", "300ms", stdout=subprocess.DEVNULL, stderr=open(self.world.root / "controllers.log", "a")
+        )
 
     def replace_controller(self, turn):
         """Each is killed now and then; always two race for the same jobs."""
@@ -99,9 +100,7 @@ class Storm:
         with contextlib.suppress(AssertionError):
             self.world.wait_for("a clean home", self.cleaned, 100, 2)
         self.world.wait_for("helpers", lambda: True, 1)
-        breaches = oracle.judge_left(map(str, sight.processes(self.world.root).values()),
-                                     self.world.json("ls", "--all"),
-                                     self.strangers())  # fmt: skip
+        breaches = oracle.judge_left(map(str, sight.processes(self.world.root).values()), self.world.json("ls", "--all"), self.strangers())
         self.breaches.update(kind for kind, _ in breaches)
         results.check("nothing is left", not breaches, "; ".join(text for _, text in breaches[:9]))
 
@@ -111,10 +110,11 @@ class Storm:
 
     def strangers(self):
         """What could not be kept stays for 30 days, where the job's log or story says so."""
-        told = [folder for folder, job in sight.unsaved(self.world.home).items()
-                if any(re.search(re.escape(folder) + r"(?![\w-])",
-                                 self.world.stoker(verb, job).stdout)
-                       for verb in ("logs", "show"))]  # fmt: skip
+        told = [
+            folder
+            for folder, job in sight.unsaved(self.world.home).items()
+            if any(re.search(re.escape(folder) + r"(?![\w-])", self.world.stoker(verb, job).stdout) for verb in ("logs", "show"))
+        ]
         return sight.strangers(self.world.home, told)
 
     def cleaned(self):
@@ -123,8 +123,9 @@ class Storm:
         return not self.strangers()
 
     def summary(self):
-        found = ", ".join(f"{self.breaches[kind]} {kind}" for kind in (
-            "torn", "double", "lost", "left", "never", "stale", "outputs", "result"))  # fmt: skip
+        found = ", ".join(
+            f"{self.breaches[kind]} {kind}" for kind in ("torn", "double", "lost", "left", "never", "stale", "outputs", "result")
+        )
         return f"outside: {found}; counted: {dict(sorted(self.counts.items()))}"
 
 
@@ -149,8 +150,7 @@ def a_world(args):
             world.env.update(server.env())
             world.stoker("config", "set", "store", f"s3://{server.bucket}/team", check=True)
         elif args.store:
-            world.stoker("config", "set", "store", str(pathlib.Path(args.store).resolve()),
-                         check=True)  # fmt: skip
+            world.stoker("config", "set", "store", str(pathlib.Path(args.store).resolve()), check=True)
         yield world
 
 
@@ -170,8 +170,7 @@ def main():
         if args.calm:
             calm.run(world, results, args)
         else:
-            print(f"outside: seed {args.seed}, {args.jobs} jobs, {args.parallel} at a time",
-                  flush=True)  # fmt: skip
+            print(f"outside: seed {args.seed}, {args.jobs} jobs, {args.parallel} at a time", flush=True)
             storm = Storm(args, world)
             storm.run(results)
             storm.rest(results)

@@ -23,8 +23,7 @@ def at(second):
 
 
 def told(event, attempt, second, **more):
-    return {"e": event, "who": f"{attempt}.1", "attempt": attempt,
-            "t": oracle.seconds(at(second)), **more}  # fmt: skip
+    return {"e": event, "who": f"{attempt}.1", "attempt": attempt, "t": oracle.seconds(at(second)), **more}
 
 
 def logged(attempt, number, text, stream="o"):
@@ -34,19 +33,30 @@ def logged(attempt, number, text, stream="o"):
 def good():
     """Of a job that saved twice, was interrupted, and went on from its second save."""
     evidence = [
-        told("begin", 1, 1), told("restore", 1, 1, state="none", step=0),
+        told("begin", 1, 1),
+        told("restore", 1, 1, state="none", step=0),
         told("line", 1, 1, s="o", n=1),
-        told("saving", 1, 2, step=1), told("saved", 1, 2, step=1),
-        told("saving", 1, 5, step=2), told("saved", 1, 5, step=2),
-        told("line", 1, 5, s="o", n=2), told("line", 1, 5, s="e", n=1),
-        told("begin", 2, 11), told("restore", 2, 11, state="whole", step=2),
+        told("saving", 1, 2, step=1),
+        told("saved", 1, 2, step=1),
+        told("saving", 1, 5, step=2),
+        told("saved", 1, 5, step=2),
+        told("line", 1, 5, s="o", n=2),
+        told("line", 1, 5, s="e", n=1),
+        told("begin", 2, 11),
+        told("restore", 2, 11, state="whole", step=2),
         told("line", 2, 11, s="o", n=1),
-        told("outputs", 2, 12, made={HEX: "d1"}), told("end", 2, 12, code=0),
-    ]  # fmt: skip
+        told("outputs", 2, 12, made={HEX: "d1"}),
+        told("end", 2, 12, code=0),
+    ]
     attempts = [{"number": 1, "opened": at(0)}, {"number": 2, "opened": at(10), "restore": "1-2"}]
     shown = {"job": {"attempts": attempts, "state": "Succeeded", "result": {"exit_code": 0}}}
-    logs = [logged(1, 1, "L o 1 x"), logged(1, 2, "L o 2 x"), logged(1, 3, "L e 1 x", "e"),
-            logged(2, 1, "stoker: restoring 1-2", "s"), logged(2, 2, "L o 1 x")]  # fmt: skip
+    logs = [
+        logged(1, 1, "L o 1 x"),
+        logged(1, 2, "L o 2 x"),
+        logged(1, 3, "L e 1 x", "e"),
+        logged(2, 1, "stoker: restoring 1-2", "s"),
+        logged(2, 2, "L o 1 x"),
+    ]
     listed = [(oracle.seconds(at(8)), [{"id": "1-2", "whole": True, "suspect": False}])]
     return oracle.Facts({0: evidence}, shown, logs, listed, {HEX: "d1"})
 
@@ -169,16 +179,31 @@ def wrong_result(facts):
 
 
 FORGED = (
-    (torn, "torn"), (mixed, "torn"), (never_saved, "torn"), (found_nothing, "torn"),
-    (torn_as_left, None), (stale, "stale"), (suspect_since, None),
-    (stale_beside_a_suspect, "stale"), (cleared_for_a_suspect, None),
-    (beside, "double"), (second_program, "double"),
-    (lock_held, "double"), (line_lost, "lost"), (last_line_lost, "lost"), (line_twice, "lost"),
-    (stderr_lost, "lost"), (lost_and_said, None), (hole_in_a_taken_machine, "lost"),
-    (last_line_of_a_taken_machine, None), (old_line_of_a_taken_machine, "lost"),
-    (output_other, "outputs"), (output_more, "outputs"), (no_outputs, "outputs"),
+    (torn, "torn"),
+    (mixed, "torn"),
+    (never_saved, "torn"),
+    (found_nothing, "torn"),
+    (torn_as_left, None),
+    (stale, "stale"),
+    (suspect_since, None),
+    (stale_beside_a_suspect, "stale"),
+    (cleared_for_a_suspect, None),
+    (beside, "double"),
+    (second_program, "double"),
+    (lock_held, "double"),
+    (line_lost, "lost"),
+    (last_line_lost, "lost"),
+    (line_twice, "lost"),
+    (stderr_lost, "lost"),
+    (lost_and_said, None),
+    (hole_in_a_taken_machine, "lost"),
+    (last_line_of_a_taken_machine, None),
+    (old_line_of_a_taken_machine, "lost"),
+    (output_other, "outputs"),
+    (output_more, "outputs"),
+    (no_outputs, "outputs"),
     (wrong_result, "result"),
-)  # fmt: skip
+)
 
 
 def test_oracle(results):
@@ -187,12 +212,10 @@ def test_oracle(results):
         facts = copy.deepcopy(good())
         forge(facts)
         kinds = {found for found, _ in oracle.judge(facts)[0]}
-        results.check(f"forged {forge.__name__}: {kind or 'no breach'}",
-                      kinds == ({kind} if kind else set()), kinds)
+        results.check(f"forged {forge.__name__}: {kind or 'no breach'}", kinds == ({kind} if kind else set()), kinds)
     alone = oracle.judge_left([], [{"id": "a", "state": "Succeeded"}], [])
     results.check("nothing left: no breach", alone == [], alone)
-    for what in ((["7 python3"], [], []), ([], [{"id": "a", "state": "Running"}], []),
-                 ([], [], ["/home/x/.tmp1"])):  # fmt: skip
+    for what in ((["7 python3"], [], []), ([], [{"id": "a", "state": "Running"}], []), ([], [], ["/home/x/.tmp1"])):
         results.check(f"left: {what}", oracle.judge_left(*what))
 
 
@@ -210,27 +233,37 @@ def test_sight(results, folder):
         started.wait()
     results.check("and is gone", not sight.processes(folder))
     (folder / "left.tmp").write_text("x")
-    results.check("a file that nobody knows is seen",
-                  sight.strangers(folder) == [str(folder / "left.tmp")])  # fmt: skip
+    results.check("a file that nobody knows is seen", sight.strangers(folder) == [str(folder / "left.tmp")])
     unsaved = folder / ".local/share/stoker/unsaved/abcd1234-2-0"
     unsaved.mkdir(parents=True)
     (unsaved / "model.pt").write_text("x")
     found = sight.unsaved(folder)
     results.check("what could not be kept is its job's", found == {str(unsaved): "abcd1234"}, found)
-    results.check("and a stranger unless it is told of",
-                  len(sight.strangers(folder)) == 2 and
-                  sight.strangers(folder, found) == [str(folder / "left.tmp")])  # fmt: skip
+    results.check(
+        "and a stranger unless it is told of",
+        len(sight.strangers(folder)) == 2 and sight.strangers(folder, found) == [str(folder / "left.tmp")],
+    )
 
 
 def launch(folder, habit, checkpoints, attempt=1):
     """The last event `restore` of the program, run by hand."""
     shell = jobs.HABITS[habit].get("shell")
     words = ["sh", f"{habit}.sh"] if shell else [jobs.python_once(), f"{habit}.py"]
-    env = {"PATH": os.environ["PATH"], "STOKER_JOB_ID": habit, "STOKER_ATTEMPT": str(attempt),
-           "NODE_RANK": "0", "STOKER_CHECKPOINT_DIR": str(checkpoints), "OUTSIDE_KEPT": "out",
-           "STOKER_OUTPUT_DIR": str(folder / "output"), "OUTSIDE_EVIDENCE": str(folder),
-           "OUTSIDE_SAVES": "2", "OUTSIDE_PAUSE": "0.01", "OUTSIDE_ODD": "0,20,40",
-           "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+    env = {
+        "PATH": os.environ["PATH"],
+        "STOKER_JOB_ID": habit,
+        "STOKER_ATTEMPT": str(attempt),
+        "NODE_RANK": "0",
+        "STOKER_CHECKPOINT_DIR": str(checkpoints),
+        "OUTSIDE_KEPT": "out",
+        "STOKER_OUTPUT_DIR": str(folder / "output"),
+        "OUTSIDE_EVIDENCE": str(folder),
+        "OUTSIDE_SAVES": "2",
+        "OUTSIDE_PAUSE": "0.01",
+        "OUTSIDE_ODD": "0,20,40",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     subprocess.run(words, cwd=folder / "code", env=env, capture_output=True, timeout=240)
     world = type("World", (), {"evidence": folder})
     return [e for e in jobs.evidence(world, habit)[0] if e["e"] == "restore"][-1]
@@ -238,8 +271,12 @@ def launch(folder, habit, checkpoints, attempt=1):
 
 def damage(checkpoints):
     """One byte of the largest file of the habit's own is turned around."""
-    files = [os.path.join(at, name) for at, _, names in os.walk(checkpoints) for name in names
-             if "odd ones" not in at and not os.path.islink(os.path.join(at, name))]  # fmt: skip
+    files = [
+        os.path.join(at, name)
+        for at, _, names in os.walk(checkpoints)
+        for name in names
+        if "odd ones" not in at and not os.path.islink(os.path.join(at, name))
+    ]
     path = max(files, key=lambda one: (os.path.getsize(one), one))
     with open(path, "r+b") as file:
         file.seek(os.path.getsize(path) // 2)
@@ -256,9 +293,11 @@ def test_habit(results, folder, habit):
     second = launch(folder, habit, checkpoints, 2)
     damage(checkpoints)
     third = launch(folder, habit, checkpoints, 3)
-    results.check(f"{habit}: nothing, whole, damaged",
-                  (first["state"], second["state"], second.get("step")) == ("none", "whole", 2)
-                  and third["state"] not in ("none", "whole"), (first, second, third))  # fmt: skip
+    results.check(
+        f"{habit}: nothing, whole, damaged",
+        (first["state"], second["state"], second.get("step")) == ("none", "whole", 2) and third["state"] not in ("none", "whole"),
+        (first, second, third),
+    )
 
 
 def main():

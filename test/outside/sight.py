@@ -26,8 +26,7 @@ class Process:
     def kind(self):
         """For people: what its command line says of it."""
         inner = [word for word in self.words[1:2] if word.startswith(b"__")]
-        return inner[0].decode() if inner else os.path.basename(self.words[0]).decode(
-            errors="replace")  # fmt: skip
+        return inner[0].decode() if inner else os.path.basename(self.words[0]).decode(errors="replace")
 
     def is_program(self):
         return self.job is not None
@@ -102,10 +101,20 @@ def tree(folder):
 # machines run, who this machine is, which of its instances have ended, and the room that is kept
 # back for cancelling on a full disk; in the settings folder, who its person is and which stores
 # were used.
-KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", "stoker/reserve",
-         "stoker/swept/", "stoker/ui-",
-         ".cache/stoker/", ".config/stoker/config.yaml", ".config/stoker/me",
-         ".config/stoker/stores/", ".config/stoker/told-notes")  # fmt: skip
+KNOWN = (
+    "stoker/bin/",
+    "stoker/host",
+    "stoker/ended/",
+    "stoker/ledger/",
+    "stoker/reserve",
+    "stoker/swept/",
+    "stoker/ui-",
+    ".cache/stoker/",
+    ".config/stoker/config.yaml",
+    ".config/stoker/me",
+    ".config/stoker/stores/",
+    ".config/stoker/told-notes",
+)
 
 
 def strangers(home, named=()):
@@ -114,11 +123,9 @@ def strangers(home, named=()):
     for at, _, names in os.walk(home):
         found += [os.path.join(at, one) for one in names]
     told = tuple(f"{folder}/" for folder in named)
-    return [path for path in found
-            if not path.startswith(told) and not any(known in path for known in KNOWN)]  # fmt: skip
+    return [path for path in found if not path.startswith(told) and not any(known in path for known in KNOWN)]
 
 
 def unsaved(home):
     """The folders of `home` where what could not be kept lies, each with its job."""
-    return {str(one): one.name.split("-")[0]
-            for one in pathlib.Path(home).glob(".local/share/stoker/unsaved/*")}  # fmt: skip
+    return {str(one): one.name.split("-")[0] for one in pathlib.Path(home).glob(".local/share/stoker/unsaved/*")}

@@ -16,8 +16,7 @@ ACT_PATIENCE = 6.0  # an act that finds nobody for so long is dropped
 LIMIT = 240.0  # seconds in which a job must end, on a quiet machine
 LEADS = ("0s", "300ms", "1s", "2s", "5s", "10s")
 ACTS = ["kill"] * 6 + ["stop"] * 3 + ["preempt"] * 5 + ["all", "cli", "verb", "verb"]
-VERBS = (["show"], ["logs", "-f"], ["ls"], ["checkpoints"], ["wait"], ["controller", "--once"],
-         ["get"], ["gc"], ["preempt", "--in", "1s"])  # fmt: skip
+VERBS = (["show"], ["logs", "-f"], ["ls"], ["checkpoints"], ["wait"], ["controller", "--once"], ["get"], ["gc"], ["preempt", "--in", "1s"])
 FINAL = ("Succeeded", "Failed", "Cancelled")
 
 
@@ -60,22 +59,32 @@ class Job:
         return act, rng.random(), rng.uniform(0.2, 3), words
 
     def text(self):
-        return (f"job {self.number} {self.id} ({self.habit}, {self.fate}, {self.nodes} nodes, "
-                f"{self.saves} saves each {self.pause:.1f} s"
-                f"{', odd names' if self.odd else ''}; {'; '.join(self.done) or 'in peace'})")
+        return (
+            f"job {self.number} {self.id} ({self.habit}, {self.fate}, {self.nodes} nodes, "
+            f"{self.saves} saves each {self.pause:.1f} s"
+            f"{', odd names' if self.odd else ''}; {'; '.join(self.done) or 'in peace'})"
+        )
 
     def submit(self):
         path = self.world.work / f"{self.name}.yaml"
-        path.write_text(jobs.job_file(
-            self.world, self.name, self.habit, self.saves, self.pause, quiet=self.quiet,
-            keep=self.keep, nodes=self.nodes, kept=self.kept, odd=self.odd,
-            exit_code=7 if self.fate == "fails" else 0))  # fmt: skip
+        path.write_text(
+            jobs.job_file(
+                self.world,
+                self.name,
+                self.habit,
+                self.saves,
+                self.pause,
+                quiet=self.quiet,
+                keep=self.keep,
+                nodes=self.nodes,
+                kept=self.kept,
+                odd=self.odd,
+                exit_code=7 if self.fate == "fails" else 0,
+            )
+        )
         if self.attached:
-            self.process = self.world.start("run", path, stdout=subprocess.DEVNULL,
-                                            stderr=open(self.world.root / "attached.log", "a"))
-            named = self.world.wait_for(
-                f"{self.name} in the list",
-                lambda: self.world.json("ls", "--all", "--name", self.name), 60, 0.1)
+            self.process = self.world.start("run", path, stdout=subprocess.DEVNULL, stderr=open(self.world.root / "attached.log", "a"))
+            named = self.world.wait_for(f"{self.name} in the list", lambda: self.world.json("ls", "--all", "--name", self.name), 60, 0.1)
             self.id = named[0]["id"]
         else:
             self.id = self.world.submit(path)
@@ -144,8 +153,7 @@ class Job:
 
     def took(self, how):
         """The attempt that runs now may lose what had not left its machine."""
-        started = [e["attempt"] for events in jobs.evidence(self.world, self.id).values()
-                   for e in events if e["e"] == "begin"]  # fmt: skip
+        started = [e["attempt"] for events in jobs.evidence(self.world, self.id).values() for e in events if e["e"] == "begin"]
         if started:
             self.taken[max(started)] = how
 
@@ -153,8 +161,9 @@ class Job:
         many = words[0] in ("ls", "controller", "gc")
         place = self.world.root / f"got-{self.number}-{len(self.done)}"
         more = [place] if words[0] == "get" else []
-        started = self.world.start(words[0], *([] if many else [self.id]), *more, *words[1:],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        started = self.world.start(
+            words[0], *([] if many else [self.id]), *more, *words[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(moment * 0.2)
         started.kill()
         started.wait()
@@ -197,6 +206,15 @@ class Job:
         got = sight.tree(folder) if done.returncode == 0 else None
         shutil.rmtree(folder)
         met = self.fate != "cancelled" or any("cancel" in one for one in self.done)
-        return oracle.Facts(jobs.evidence(world, self.id), shown, logs, self.listed, got,
-                            self.fate if met else "ends", self.quiet, self.taken,
-                            self.world.ships, self.keep)  # fmt: skip
+        return oracle.Facts(
+            jobs.evidence(world, self.id),
+            shown,
+            logs,
+            self.listed,
+            got,
+            self.fate if met else "ends",
+            self.quiet,
+            self.taken,
+            self.world.ships,
+            self.keep,
+        )

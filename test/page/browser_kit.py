@@ -30,15 +30,13 @@ class Views:
     """A browser on a page; what it complains of is kept."""
 
     def __init__(self, browser, address, scheme="light", width=1280, height=860):
-        self.context = browser.new_context(viewport={"width": width, "height": height},
-                                           color_scheme=scheme, accept_downloads=True)
+        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
         self.tab = self.context.new_page()
         self.tab.set_default_timeout(patience(20) * 1000)
         self.errors, self.asked = [], []
         self.tab.on("pageerror", lambda e: self.errors.append(str(e)))
         self.tab.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        self.tab.on("response", lambda r: self.errors.append(f"{r.status} {r.url}")
-                    if r.status >= 400 else None)
+        self.tab.on("response", lambda r: self.errors.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         self.tab.on("request", lambda r: self.asked.append(r.url))
         self.tab.goto(address)
         self.tab.wait_for_selector("h1")
@@ -50,8 +48,11 @@ class Views:
     def drawn(self, charts):
         """Waits until so many charts have a canvas."""
         until(
-            self.tab, "n => document.querySelectorAll('.chart .dygraph-axis-label').length > 0 && "
-            "document.querySelectorAll('.chart canvas').length >= 2 * n", charts)
+            self.tab,
+            "n => document.querySelectorAll('.chart .dygraph-axis-label').length > 0 && "
+            "document.querySelectorAll('.chart canvas').length >= 2 * n",
+            charts,
+        )
 
     def calm(self, results, name):
         results.check(f"{name}: no error", not self.errors, self.errors[:5])

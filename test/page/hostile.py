@@ -46,10 +46,17 @@ def submit(world):
     program = world.program(PROGRAM, "hostile.py")
     (world.work / "strings.json").write_text(json.dumps(STRINGS))
     given = {**STRINGS, "__proto__": "y", "constructor": "1"}
-    (world.work / "job.yaml").write_text(json.dumps({
-        "name": "hostile", "workdir": ".", "command": ["python3", program.name, "strings.json"],
-        "envs": {"HOSTILE": STRINGS["markup"], "BIDI": STRINGS["bidi"]},
-        "hyperparameters": given}))  # fmt: skip
+    (world.work / "job.yaml").write_text(
+        json.dumps(
+            {
+                "name": "hostile",
+                "workdir": ".",
+                "command": ["python3", program.name, "strings.json"],
+                "envs": {"HOSTILE": STRINGS["markup"], "BIDI": STRINGS["bidi"]},
+                "hyperparameters": given,
+            }
+        )
+    )
     world.stoker("run", "job.yaml", env={"USER": "<b>u</b>", "LOGNAME": "<b>u</b>"})
     job = world.json("show", "hostile")["job"]["id"]
     # Names in a job file are plain; those that programs write into event files are not.
@@ -64,16 +71,21 @@ def looks(job):
     """Every view, and every way in which the address brings text into one."""
     markup, bidi = STRINGS["markup"], STRINGS["bidi"]
     columns = ",".join(f"hp.{text[:1000]}" for key, text in STRINGS.items() if key != "lines")
-    return (("jobs", f"#/jobs?cols=name,{columns},m.{markup}", ".line.job"),
-            ("groups", f"#/jobs?group=hp.{markup}&sort=hp.{bidi}", ".line.group"),
-            ("filter", f"#/jobs?q={markup}", ".note"),
-            ("curves", f"#/job/{job}/curves?find={markup}", ".charts"),
-            ("all curves", f"#/job/{job}/curves", ".chart canvas"),
-            ("log", f"#/job/{job}/log", ".log .l"), ("files", f"#/job/{job}/files", "td summary"),
-            ("code", f"#/job/{job}/code", "pre"), ("compare", f"#/compare/{job}", "table"),
-            ("compared", f"#/compare/{job}?metric={markup}&all=1", "table"),
-            ("an id of markup", f"#/job/{markup}", ".grid"), ("a view", "#/x/" + markup, ".grid"),
-            ("ids of markup", "#/compare/" + markup, "h1"))  # fmt: skip
+    return (
+        ("jobs", f"#/jobs?cols=name,{columns},m.{markup}", ".line.job"),
+        ("groups", f"#/jobs?group=hp.{markup}&sort=hp.{bidi}", ".line.group"),
+        ("filter", f"#/jobs?q={markup}", ".note"),
+        ("curves", f"#/job/{job}/curves?find={markup}", ".charts"),
+        ("all curves", f"#/job/{job}/curves", ".chart canvas"),
+        ("log", f"#/job/{job}/log", ".log .l"),
+        ("files", f"#/job/{job}/files", "td summary"),
+        ("code", f"#/job/{job}/code", "pre"),
+        ("compare", f"#/compare/{job}", "table"),
+        ("compared", f"#/compare/{job}?metric={markup}&all=1", "table"),
+        ("an id of markup", f"#/job/{markup}", ".grid"),
+        ("a view", "#/x/" + markup, ".grid"),
+        ("ids of markup", "#/compare/" + markup, "h1"),
+    )
 
 
 def look(results, tab, name, where):
@@ -81,20 +93,24 @@ def look(results, tab, name, where):
     tab.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     text = tab.inner_text("body") + tab.title()
     odd = [hex(ord(c)) for c in text if c in "\u202e\u2066\u200f\u2028\x1b\x9b\x07"]
-    foreign = tab.evaluate("document.querySelectorAll('main img, main script, main [onfocus], "
-                           "main [onerror], main b:not(:empty) > *').length")  # fmt: skip
+    foreign = tab.evaluate(
+        "document.querySelectorAll('main img, main script, main [onfocus], main [onerror], main b:not(:empty) > *').length"
+    )
     wide = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    results.check(f"hostile: {where}{name}: text stays text, and in its place",
-                  tab.evaluate("window.hit") is None and not foreign and not odd and wide <= 0
-                  and len(text) < 200_000, (foreign, odd, wide, len(text)))  # fmt: skip
+    results.check(
+        f"hostile: {where}{name}: text stays text, and in its place",
+        tab.evaluate("window.hit") is None and not foreign and not odd and wide <= 0 and len(text) < 200_000,
+        (foreign, odd, wide, len(text)),
+    )
 
 
 def test(results, world, browser, page):
     job = submit(world)
     (world.work / "long.yaml").write_text(f"name: {'n' * LONG}\nrun: 'true'\n")
     refused = world.stoker("run", "long.yaml")
-    results.check("hostile: a name of a million letters is none", refused.returncode != 0
-                  and len(refused.stderr) < 10_000, refused.stderr[:200])  # fmt: skip
+    results.check(
+        "hostile: a name of a million letters is none", refused.returncode != 0 and len(refused.stderr) < 10_000, refused.stderr[:200]
+    )
     views = Views(browser, page.url)
     tab = views.tab
     for name, view, wait in looks(job):
@@ -102,8 +118,7 @@ def test(results, world, browser, page):
         look(results, tab, name, "")
     views.go(f"#/job/{job}", ".why pre")
     said = tab.inner_text(".why")
-    results.check("hostile: its last words are seen as they are",
-                  "<img src=x onerror" in said, said)  # fmt: skip
+    results.check("hostile: its last words are seen as they are", "<img src=x onerror" in said, said)
     views.go(f"#/job/{job}/log", ".log .l")
     until(tab, "document.querySelector('.log').innerText.includes('<img src=x onerror')")
     views.calm(results, "hostile")

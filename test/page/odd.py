@@ -37,9 +37,8 @@ def jobs(world):
         "odd": world.submit("--name", "odd", "--", "python3", "odd.py"),
         "series": world.submit("--name", "series", "--", "python3", "series.py"),
         "hello": world.submit("--name", "hello", "--", "echo", "hello", env=other),
-        "fails": world.submit("--name", "fails", "--", "python3", "-c",
-                              "raise ValueError('of the wrong shape')", env=other),
-    }  # fmt: skip
+        "fails": world.submit("--name", "fails", "--", "python3", "-c", "raise ValueError('of the wrong shape')", env=other),
+    }
     for name in ids:
         world.stoker("wait", name, timeout=120)
     return ids
@@ -59,9 +58,11 @@ def curves(results, tab, views, ids):
     text = tab.inner_text(".chart .state.bad")
     results.check("odd: a curve without a finite value says so", text == "× NaN throughout", text)
     back = tab.evaluate(f"{chart(tab, 'back')}.chart.lines[0]")
-    results.check("odd: where steps come again the newest counts, and the band holds both",
-                  back["x"] == list(range(300)) and back["value"][150] == 3
-                  and back["low"][150] < 1, back["value"][148:152])  # fmt: skip
+    results.check(
+        "odd: where steps come again the newest counts, and the band holds both",
+        back["x"] == list(range(300)) and back["value"][150] == 3 and back["low"][150] < 1,
+        back["value"][148:152],
+    )
     views.go(f"#/job/{ids['series']}", ".chart canvas")
     count = "document.querySelector('.charts').children.length"
     until(tab, f"{count} === 200")
@@ -77,8 +78,9 @@ def of_git(results, world, views):
     folder.mkdir()
 
     def git(*words):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=folder,
-                       env=world.env, check=True, capture_output=True)  # fmt: skip
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=folder, env=world.env, check=True, capture_output=True
+        )
 
     git("init")
     (folder / "train.py").write_text("print({'loss': 0.5, 'epoch': 1})\n")
@@ -95,8 +97,7 @@ def of_git(results, world, views):
     results.check("odd: code is shown with its diff", line == "+print('<b>changed</b>')", line)
     views.go(f"#/compare/{','.join(made)}", "table.diff")
     until(tab, "document.querySelector('table.diff').innerText.includes('dirty')")
-    row = tab.evaluate("[...document.querySelectorAll('table.diff tr')].filter("
-                       "r => r.innerText.startsWith('commit'))[0].innerText")  # fmt: skip
+    row = tab.evaluate("[...document.querySelectorAll('table.diff tr')].filter(r => r.innerText.startsWith('commit'))[0].innerText")
     results.check("odd: comparison says which has a change", row.count("dirty") == 1, row)
 
 
@@ -110,8 +111,7 @@ def test(results, world, browser, page):
     views.go(f"#/job/{ids['hello']}/curves", ".holder .note")
     views.go(f"#/job/{ids['fails']}", ".why pre")
     said = tab.inner_text(".why")
-    results.check("odd: a failed job says why at once", "exit code 1" in said
-                  and "of the wrong shape" in said, said)  # fmt: skip
+    results.check("odd: a failed job says why at once", "exit code 1" in said and "of the wrong shape" in said, said)
     views.go(f"#/job/{ids['odd']}/files", "text=Profiler traces")
     of_git(results, world, views)
     views.go("#/jobs?q=user%3Dada", ".line.job")
@@ -130,8 +130,7 @@ def in_line(world):
     """One that has all of the machine, and one behind it."""
     made = []
     for name in ("holds", "waits"):
-        (world.work / "line.yaml").write_text(
-            f"name: {name}\nworkdir: .\nresources: {{cpus: 256}}\nrun: sleep 1000\n")
+        (world.work / "line.yaml").write_text(f"name: {name}\nworkdir: .\nresources: {{cpus: 256}}\nrun: sleep 1000\n")
         made.append(world.submit("line.yaml"))
         if name == "holds":
             world.wait_for("it runs", lambda: world.job(made[0])["state"] == "Running", timeout=60)

@@ -45,11 +45,15 @@ pathlib.Path("output/model.bin").write_bytes(os.urandom(300_000))
 def fill(world, job, count):
     """As many ended jobs as years make, out of one that there is: their lines of the index (format:
     docs/ledger.md) and their job files, with hyperparameters."""
+
     def known():
         world.stoker("ls", check=True)  # whoever looks moves it there
-        return [line for segment in (world.store / "index").glob("*.jsonl")
-                for line in segment.read_text().splitlines()
-                if line.startswith(f'["{job}"')]  # fmt: skip
+        return [
+            line
+            for segment in (world.store / "index").glob("*.jsonl")
+            for line in segment.read_text().splitlines()
+            if line.startswith(f'["{job}"')
+        ]
 
     world.wait_for("the job is in the index", known, timeout=60)
     line = json.loads(known()[0])
@@ -57,17 +61,27 @@ def fill(world, job, count):
     lines = []
     for i in range(count):
         name = f"j{i:07d}"
-        lines.append(json.dumps([name, line[1], f"train-{i % 50}", ("ada", "bob", "eve")[i % 3],
-                                 *line[4:8], *(at - 60_000 * (i + 1) for at in line[8:11]),
-                                 *line[11:]], separators=(",", ":")) + "\n")  # fmt: skip
+        lines.append(
+            json.dumps(
+                [
+                    name,
+                    line[1],
+                    f"train-{i % 50}",
+                    ("ada", "bob", "eve")[i % 3],
+                    *line[4:8],
+                    *(at - 60_000 * (i + 1) for at in line[8:11]),
+                    *line[11:],
+                ],
+                separators=(",", ":"),
+            )
+            + "\n"
+        )
         folder = world.store / "jobs" / name
         folder.mkdir()
-        (folder / "spec.yaml").write_text(
-            f"{spec}hyperparameters: {{lr: {i % 7 / 10}, layers: {i % 5}}}\n")
+        (folder / "spec.yaml").write_text(f"{spec}hyperparameters: {{lr: {i % 7 / 10}, layers: {i % 5}}}\n")
     text = "".join(lines).encode()
     end = {"format": 1, "lines": count, "sha256": hashlib.sha256(text).hexdigest()}
-    (world.store / "index" / "0000000000000000.jsonl").write_bytes(
-        text + json.dumps(end, separators=(",", ":")).encode() + b"\n")
+    (world.store / "index" / "0000000000000000.jsonl").write_bytes(text + json.dumps(end, separators=(",", ":")).encode() + b"\n")
 
 
 class Site:

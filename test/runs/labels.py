@@ -46,8 +46,7 @@ def test_running(results, world, job):
     world.stoker("rename", job, "baseline", check=True)
     results.check("rename: the new name means it", world.job("baseline")["id"] == job)
     old = world.stoker("show", "first")
-    results.check("rename: the old one does not, and the error knows",
-                  old.returncode == 1 and "baseline" in old.stderr, old.stderr)
+    results.check("rename: the old one does not, and the error knows", old.returncode == 1 and "baseline" in old.stderr, old.stderr)
 
 
 def test_at_once(results, world, job):
@@ -62,13 +61,15 @@ def test_ended(results, world, job):
     before = record(world, job)
     world.stoker("tag", job, "best", check=True)
     world.stoker("tag", job, *[f"t{n}" for n in range(6)], "--remove", check=True)
-    world.stoker("note", job, "lr too\nhigh, \"perhaps\"", check=True)
+    world.stoker("note", job, 'lr too\nhigh, "perhaps"', check=True)
     world.stoker("rename", job, "done", check=True)
     results.check("an ended record stays as it is", record(world, job) == before)
     row = world.json("ls", "--tag", "best")[0]
-    results.check("ls: name, tags, note, command", (row["name"], row["tags"], row["note"]) == (
-        "done", ["best"], 'lr too high, "perhaps"') and row["command"].startswith("touch here"),
-        row)
+    results.check(
+        "ls: name, tags, note, command",
+        (row["name"], row["tags"], row["note"]) == ("done", ["best"], 'lr too high, "perhaps"') and row["command"].startswith("touch here"),
+        row,
+    )
     results.check("ls --tag: others are left out", world.json("ls", "--tag", "bes") == [])
     results.check("ls --where", world.json("ls", "--where", "tag=best and name=done") != [])
     results.check("ls --where: has it not", world.json("ls", "--where", "tag!=best") == [])
@@ -77,27 +78,32 @@ def test_ended(results, world, job):
     table = world.stoker("ls", "--columns", "command,tags,note,name").stdout
     results.check("ls --columns", "touch here" in table and "COMMAND" in table, table)
     shown = world.stoker("show", job).stdout
-    results.check("show", all(word in shown for word in ("done", "first", "best", "lr too high")),
-                  shown)
+    results.check("show", all(word in shown for word in ("done", "first", "best", "lr too high")), shown)
     results.check("note: is printed", world.stoker("note", job).stdout.startswith("lr too high"))
     results.check("tag: are printed", world.stoker("tag", job).stdout == "best\n")
-    for words in (["rename", job, "a b"], ["rename", job, job], ["tag", job, "a,b"],
-                  ["tag", job, "none", "--remove"], ["note", job, "x" * 2001]):
+    for words in (
+        ["rename", job, "a b"],
+        ["rename", job, job],
+        ["tag", job, "a,b"],
+        ["tag", job, "none", "--remove"],
+        ["note", job, "x" * 2001],
+    ):
         done = world.stoker(*words)
         results.check(f"refused: {words[0]} {words[2][:5]}", done.returncode == 2, done)
     done = world.stoker("ssh", job)
-    results.check("ssh: of an ended job", done.returncode == 1 and "stoker get" in done.stderr,
-                  done.stderr)
+    results.check("ssh: of an ended job", done.returncode == 1 and "stoker get" in done.stderr, done.stderr)
 
 
 def test_retry(results, world, job):
     again = world.submit_retry(job)
     world.stoker("wait", again, check=True)
-    results.check("retry: with what was changed, and the rest as it was",
-                  "lr=0.03 depth=2 epochs=40 memory=1" in texts(world, again), texts(world, again))
+    results.check(
+        "retry: with what was changed, and the rest as it was",
+        "lr=0.03 depth=2 epochs=40 memory=1" in texts(world, again),
+        texts(world, again),
+    )
     spec = world.json("show", again)["spec"]
-    results.check("retry: spec.yaml shows it",
-                  all(word in spec for word in ("0.03", "depth\": 2", '"40"', "536870912B")), spec)
+    results.check("retry: spec.yaml shows it", all(word in spec for word in ("0.03", 'depth": 2', '"40"', "536870912B")), spec)
     results.check("retry: under the present name", world.job(again)["name"] == "done")
     done = world.stoker("retry", again, "--hp", "lr")
     results.check("retry: a slip is named", done.returncode == 2 and "--hp" in done.stderr, done)
@@ -105,8 +111,9 @@ def test_retry(results, world, job):
 
 class Labelled(World):
     def submit_retry(self, job):
-        return self.json("retry", job, "--detach", "--hp", "lr=.03", "--env", "EPOCHS=40", "--env",
-                         "M=1", "--memory", "512MiB", env={"KEY": "s3cr3t"})["id"]
+        return self.json(
+            "retry", job, "--detach", "--hp", "lr=.03", "--env", "EPOCHS=40", "--env", "M=1", "--memory", "512MiB", env={"KEY": "s3cr3t"}
+        )["id"]
 
 
 def main():

@@ -24,8 +24,9 @@ def states(world):
 
 def test_cancel_many(results, world):
     """Two good ones between two that cannot be: one is unknown, one has a damaged record."""
-    slow = running(world, world.submit("--name", "slow", "--stop-grace", "3s", "--", "sh", "-c",
-                                       "trap '' TERM; while :; do sleep 0.1; done"))
+    slow = running(
+        world, world.submit("--name", "slow", "--stop-grace", "3s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+    )
     quick = running(world, world.submit("--name", "quick", *SLEEPER))
     broken = world.submit("--name", "broken", "--", "true")
     world.stoker("wait", broken, check=True)
@@ -35,19 +36,26 @@ def test_cancel_many(results, world):
     begun = time.monotonic()
     done = world.start("cancel", "absent", slow, broken, quick, "--json")
     world.wait_for("the quick one is cancelled", lambda: states(world).get(quick) == "Cancelled")
-    results.check("cancel: the quick one does not wait for the slow one", done.poll() is None,
-                  time.monotonic() - begun)
+    results.check("cancel: the quick one does not wait for the slow one", done.poll() is None, time.monotonic() - begun)
     out = json.loads(done.communicate(timeout=60)[0])
-    results.check("cancel: the others are cancelled, and the errors are in the list",
-                  done.returncode == 1
-                  and [one.get("state") for one in out] == [None, "Cancelled", None, "Cancelled"]
-                  and "absent" in out[0]["error"]["message"]
-                  and broken in out[2]["error"]["message"], out)
+    results.check(
+        "cancel: the others are cancelled, and the errors are in the list",
+        done.returncode == 1
+        and [one.get("state") for one in out] == [None, "Cancelled", None, "Cancelled"]
+        and "absent" in out[0]["error"]["message"]
+        and broken in out[2]["error"]["message"],
+        out,
+    )
     told = world.stoker("cancel", "absent", quick, broken)
-    results.check("cancel: each error is said", told.returncode == 1
-                  and "'absent'" in told.stderr and f"{broken}.json" in told.stderr
-                  and "2 of 3 jobs could not be cancelled" in told.stderr
-                  and f"quick ({quick})" in told.stdout, told.stderr)
+    results.check(
+        "cancel: each error is said",
+        told.returncode == 1
+        and "'absent'" in told.stderr
+        and f"{broken}.json" in told.stderr
+        and "2 of 3 jobs could not be cancelled" in told.stderr
+        and f"quick ({quick})" in told.stdout,
+        told.stderr,
+    )
     record.write_bytes(good)
 
 
@@ -56,35 +64,62 @@ def test_two_people(results, mine, other):
     theirs = running(other, other.submit("--name", "train", *SLEEPER))
     ids = [w.stoker("config", "get", "me", check=True).stdout.strip() for w in (mine, other)]
     record = mine.job(theirs)
-    results.check("me: each home has an id, and records have it", ids[0] != ids[1]
-                  and record["me"] == ids[1] and record["user"] == "tester"
-                  and record["user_host"] == socket.gethostname(), (ids, record))
+    results.check(
+        "me: each home has an id, and records have it",
+        ids[0] != ids[1] and record["me"] == ids[1] and record["user"] == "tester" and record["user_host"] == socket.gethostname(),
+        (ids, record),
+    )
     named = mine.stoker("show", "train", "--json")
-    results.check("me: a name means one's own job", json.loads(named.stdout)["job"]["id"] == ours,
-                  named.stderr)
+    results.check("me: a name means one's own job", json.loads(named.stdout)["job"]["id"] == ours, named.stderr)
     done = mine.stoker("cancel", "--all", "--yes")
     left = states(mine)
-    results.check("cancel --all: another's job of the same user name is named and left",
-                  done.returncode == 1 and theirs in done.stderr and "--user tester" in done.stderr
-                  and left[ours] == "Cancelled" and left[theirs] == "Running", done.stderr)
+    results.check(
+        "cancel --all: another's job of the same user name is named and left",
+        done.returncode == 1
+        and theirs in done.stderr
+        and "--user tester" in done.stderr
+        and left[ours] == "Cancelled"
+        and left[theirs] == "Running",
+        done.stderr,
+    )
     mine.stoker("config", "set", "me", ids[1], check=True)
     again = mine.submit("--name", "more", *SLEEPER)
     done = mine.stoker("cancel", "--all", "--yes")
     left = states(other)
-    results.check("config set me: the second computer is the same person", done.returncode == 0
-                  and left[theirs] == "Cancelled" and left[again] == "Cancelled", done.stderr)
+    results.check(
+        "config set me: the second computer is the same person",
+        done.returncode == 0 and left[theirs] == "Cancelled" and left[again] == "Cancelled",
+        done.stderr,
+    )
     mine.stoker("config", "unset", "me", check=True)
-    results.check("config unset me: its own id is back",
-                  mine.stoker("config", "get", "me").stdout.strip() == ids[0])
+    results.check("config unset me: its own id is back", mine.stoker("config", "get", "me").stdout.strip() == ids[0])
     theirs = running(other, other.submit("--name", "last", *SLEEPER))
     done = mine.json("cancel", "--user", "tester", "--yes")
     results.check("cancel --user: whoever's they are", [j["id"] for j in done] == [theirs], done)
 
 
-LOOKS = ("ls", "ls --json", "show x", "logs x", "get x", "checkpoints x", "compare x y",
-         "metrics x", "wait x", "gc", "gc --dry-run", "controller --once", "cancel --all",
-         "cancel x", "retry x", "preempt x", "doctor", "places", "ui --export report",
-         "completion bash")  # fmt: skip
+LOOKS = (
+    "ls",
+    "ls --json",
+    "show x",
+    "logs x",
+    "get x",
+    "checkpoints x",
+    "compare x y",
+    "metrics x",
+    "wait x",
+    "gc",
+    "gc --dry-run",
+    "controller --once",
+    "cancel --all",
+    "cancel x",
+    "retry x",
+    "preempt x",
+    "doctor",
+    "places",
+    "ui --export report",
+    "completion bash",
+)
 
 
 def test_looking(results, world):
@@ -93,14 +128,15 @@ def test_looking(results, world):
     for verb in LOOKS:
         done = world.stoker(*verb.split())
         made = [p for p in (store.parent, world.state / "ledger") if p.exists()]
-        results.check(f"a new store: '{verb}' makes nothing", done.returncode in (0, 1, 2)
-                      and not made, (done.stderr, made))
+        results.check(f"a new store: '{verb}' makes nothing", done.returncode in (0, 1, 2) and not made, (done.stderr, made))
     done = world.stoker("ls")
-    results.check("a new store: ls says so", done.returncode == 0 and str(store) in done.stderr
-                  and "no jobs yet" in done.stderr, done.stderr)
+    results.check(
+        "a new store: ls says so", done.returncode == 0 and str(store) in done.stderr and "no jobs yet" in done.stderr, done.stderr
+    )
     done = world.stoker("run", "--", "true")
-    results.check("a new store: run says that it makes one", done.returncode == 0
-                  and f"made a new store in {store}" in done.stderr, done.stderr)
+    results.check(
+        "a new store: run says that it makes one", done.returncode == 0 and f"made a new store in {store}" in done.stderr, done.stderr
+    )
     return store
 
 
@@ -113,10 +149,14 @@ def test_not_mounted(results, world, store):
             store.mkdir()
         for verb in ("ls", "run -- true", "gc", "controller --once", "cancel --all"):
             done = world.stoker(*verb.split())
-            results.check(f"gone{', an empty folder' if empty else ''}: '{verb}' names both ways",
-                          done.returncode == 1 and ledger in done.stderr
-                          and f"stoker config set store {store} --new" in done.stderr
-                          and "Mount it" in done.stderr, done.stderr)
+            results.check(
+                f"gone{', an empty folder' if empty else ''}: '{verb}' names both ways",
+                done.returncode == 1
+                and ledger in done.stderr
+                and f"stoker config set store {store} --new" in done.stderr
+                and "Mount it" in done.stderr,
+                done.stderr,
+            )
     results.check("gone: nothing was made", not any(store.iterdir()))
     store.rmdir()
     moved.rename(store)
@@ -129,8 +169,9 @@ def test_not_mounted(results, world, store):
     shutil.rmtree(store)
     moved.rename(store)
     done = world.stoker("ls")
-    results.check("another ledger in its place is said", fresh != ledger
-                  and f"ledger {ledger}, where {fresh} was" in done.stderr, done.stderr)
+    results.check(
+        "another ledger in its place is said", fresh != ledger and f"ledger {ledger}, where {fresh} was" in done.stderr, done.stderr
+    )
 
 
 def test_lost_id(results, world, store):
@@ -143,32 +184,41 @@ def test_lost_id(results, world, store):
         if forget:
             shutil.rmtree(notes)
         done = world.stoker("ls")
-        results.check(f"ledger.json is written again by {name}, and said", done.returncode == 0
-                      and json.loads(path.read_text())["id"] == ledger
-                      and f"written again with the id {ledger}" in done.stderr, done.stderr)
+        results.check(
+            f"ledger.json is written again by {name}, and said",
+            done.returncode == 0 and json.loads(path.read_text())["id"] == ledger and f"written again with the id {ledger}" in done.stderr,
+            done.stderr,
+        )
     world.stoker("cancel", job, check=True)
     path.unlink()
     shutil.rmtree(notes)
     for machine in world.instances():
         (machine / "boot.json").unlink(missing_ok=True)
     done = world.stoker("ls")
-    results.check("an id that nobody remembers is not made up", done.returncode == 1
-                  and not path.exists() and "ledger_id" in done.stderr, done.stderr)
+    results.check(
+        "an id that nobody remembers is not made up", done.returncode == 1 and not path.exists() and "ledger_id" in done.stderr, done.stderr
+    )
 
 
 def test_silent_store(results, world):
     """An endpoint that accepts and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=lambda: server.accept(), daemon=True).start()
-        env = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.getsockname()[1]}",
-               "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_REGION": "us-east-1"}
+        env = {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.getsockname()[1]}",
+            "AWS_ACCESS_KEY_ID": "x",
+            "AWS_SECRET_ACCESS_KEY": "y",
+            "AWS_REGION": "us-east-1",
+        }
         world.stoker("config", "set", "store", "s3://bucket/silent", check=True)
         process = world.start("ls", env=env)
         begun = time.monotonic()
         said = process.stderr.readline()
-        results.check("a silent store: ls says within 3 s that it waits",
-                      time.monotonic() - begun < 3 and "waiting for the store s3://bucket/silent"
-                      in said and process.poll() is None, said)
+        results.check(
+            "a silent store: ls says within 3 s that it waits",
+            time.monotonic() - begun < 3 and "waiting for the store s3://bucket/silent" in said and process.poll() is None,
+            said,
+        )
         process.kill()
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What libraries do at SIGTERM and with paths of their own, through interruptions.
 
-    libraries.py [jit30] [jit120] [lightning] [pointers]"""
+libraries.py [jit30] [jit120] [lightning] [pointers]"""
 
 import concurrent.futures
 import pathlib
@@ -57,11 +57,9 @@ def jit(results, world, notice):
         results.check(f"{name}: there is a second attempt", began, text)
         return
     step, weight = began.groups()
-    results.check(f"{name}: it is whole: the weights are those of its step",
-                  int(step) > 20 and step == weight, began[0])  # fmt: skip
+    results.check(f"{name}: it is whole: the weights are those of its step", int(step) > 20 and step == weight, began[0])
     # The step that it was about to take when it saved may still be taken.
-    results.check(f"{name}: resumed from where it ended", 0 <= int(ended[1]) - int(step) <= 1,
-                  f"{ended[0]} {text}")  # fmt: skip
+    results.check(f"{name}: resumed from where it ended", 0 <= int(ended[1]) - int(step) <= 1, f"{ended[0]} {text}")
     results.check(f"{name}: the job ends well", done.returncode == 0, done.stderr)
     story = world.stoker("checkpoints", job).stdout
     print(f"      {name}: ended at {ended[1]}, went on from {step}\n{story}", flush=True)
@@ -72,8 +70,9 @@ def lightning(results, world):
     alone = world.root / "alone"
     alone.mkdir()
     program = "lightning_last.py"
-    control = subprocess.run([apart(), HERE / "programs" / program, "0.1"], cwd=alone,
-                             capture_output=True, text=True, timeout=patience(120))  # fmt: skip
+    control = subprocess.run(
+        [apart(), HERE / "programs" / program, "0.1"], cwd=alone, capture_output=True, text=True, timeout=patience(120)
+    )
     want = re.search(r"^END .*", control.stdout, re.M)
     if not results.check("lightning: the control run", want, control.stdout + control.stderr):
         return
@@ -87,11 +86,15 @@ def lightning(results, world):
     begun.append(int(await_line(world, job, 3, r"^epoch (\d+) begins")[1]))
     world.stoker("wait", job, timeout=120)
     text = world.stoker("logs", job).stdout
-    results.check("lightning: attempt 3 goes on from attempt 2",
-                  begun[1] == 0 and 2 <= begun[2] and begun[2] + 2 <= begun[3], f"{begun}\n{text}")
+    results.check(
+        "lightning: attempt 3 goes on from attempt 2", begun[1] == 0 and 2 <= begun[2] and begun[2] + 2 <= begun[3], f"{begun}\n{text}"
+    )
     got = re.search(r"^END .*", log(world, job, 3), re.M)
-    results.check("lightning: last.ckpt, the best and its score as without stoker",
-                  got and got[0] == want[0], f"{got and got[0]} instead of {want[0]}")
+    results.check(
+        "lightning: last.ckpt, the best and its score as without stoker",
+        got and got[0] == want[0],
+        f"{got and got[0]} instead of {want[0]}",
+    )
 
 
 def pointer(results, world, kind):
@@ -110,8 +113,7 @@ def pointer(results, world, kind):
     world.stoker("cancel", job)
     told = [one[0] for one in begun]
     good = len(begun) == 2 and all(one[2] == "here" for one in begun)
-    results.check(f"pointer, {kind}: leads to the newest, after each interruption",
-                  good and 2 < int(begun[0][1]) < int(begun[1][1]), told)  # fmt: skip
+    results.check(f"pointer, {kind}: leads to the newest, after each interruption", good and 2 < int(begun[0][1]) < int(begun[1][1]), told)
 
 
 PARTS = {
@@ -127,8 +129,7 @@ def main():
     chosen = sys.argv[1:] or list(PARTS)
     with World("libraries") as world, concurrent.futures.ThreadPoolExecutor(len(chosen)) as pool:
         # At once: they mostly wait.
-        for done in [pool.submit(results.run, part, PARTS[part], results, world)
-                     for part in chosen]:  # fmt: skip
+        for done in [pool.submit(results.run, part, PARTS[part], results, world) for part in chosen]:
             done.result()
     results.finish()
 

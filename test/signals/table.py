@@ -91,10 +91,21 @@ class Cell:
 
     def play(self):
         world = self.world
-        job = world.submit("--name", self.slug, "--env", f"EVIDENCE={self.evidence}", "--env",
-                           f"SAVE_SECONDS={self.notice / 10}", "--env",
-                           f"TMPDIR={self.evidence}", "--cpus", "0.1", "--", *self.command,
-                           timeout=120)  # fmt: skip
+        job = world.submit(
+            "--name",
+            self.slug,
+            "--env",
+            f"EVIDENCE={self.evidence}",
+            "--env",
+            f"SAVE_SECONDS={self.notice / 10}",
+            "--env",
+            f"TMPDIR={self.evidence}",
+            "--cpus",
+            "0.1",
+            "--",
+            *self.command,
+            timeout=120,
+        )
         try:
             world.wait_for(f"{self.ranks} ranks", self.ready, timeout=90)
         except AssertionError as error:
@@ -125,9 +136,7 @@ class Cell:
         # Once rank 0 has saved, its launcher may end the others as it likes.
         end = max((when for when, _, what in self.notes(1) if what.startswith("saved")), default=0)
         until = end if self.program != "dies" else float("inf")
-        told = collections.Counter(
-            who for when, who, what in self.notes(1) if what == "SIGTERM" and when < until
-        )
+        told = collections.Counter(who for when, who, what in self.notes(1) if what == "SIGTERM" and when < until)
         ranks = [who for who in told if who.startswith("rank")]
         if self.program != "dies" and len(ranks) != self.ranks:
             wrong.append(f"told: {sorted(told)}")
@@ -140,9 +149,7 @@ class Cell:
         return wrong
 
     def row(self):
-        told = collections.Counter(
-            who.rsplit("-", 1)[0] for _, who, what in self.notes(1) if what == "SIGTERM"
-        )
+        told = collections.Counter(who.rsplit("-", 1)[0] for _, who, what in self.notes(1) if what == "SIGTERM")
         who = ", ".join(f"{role} {n}x" if n > 1 else role for role, n in sorted(told.items()))
         kept = self.kept
         if isinstance(kept, dict):

@@ -16,8 +16,7 @@ from test.slurm.kit.slurm_world import SlurmWorld, whole
 def counted(lab, world, job):
     """[(seconds, CPUs, GPUs)] of its jobs of Slurm that ran, as counted at their end."""
     numbers = ",".join(world.slurm_jobs(job))
-    text = lab.out("sacct", "-n", "-P", "-X", "-D", "-j", numbers, "-o",
-                   "ElapsedRaw,State,AllocTRES")
+    text = lab.out("sacct", "-n", "-P", "-X", "-D", "-j", numbers, "-o", "ElapsedRaw,State,AllocTRES")
     rows = []
     for line in text.splitlines():
         seconds, state, tres = line.split("|")
@@ -35,14 +34,14 @@ def as_counted(lab, check, world, job, runs):
     rows = lab.wait_for("sacct to have it", lambda: counted(lab, world, job), 60, 0.5)
     shown = world.json("show", job)["slurm_accounting"]
     check(f"{runs} runs are counted", len(rows) == runs, (rows, shown))
-    for name, hours in (("gpu_hours", sum(s * gpus for s, _, gpus in rows)),
-                        ("cpu_hours", sum(s * cpus for s, cpus, _ in rows)),
-                        ("node_hours", sum(s for s, _, _ in rows))):
-        check(f"{name} are those of sacct", hours > 0 and abs(shown[name] - hours / 3600) < 1e-6,
-              (name, rows, shown))
+    for name, hours in (
+        ("gpu_hours", sum(s * gpus for s, _, gpus in rows)),
+        ("cpu_hours", sum(s * cpus for s, cpus, _ in rows)),
+        ("node_hours", sum(s for s, _, _ in rows)),
+    ):
+        check(f"{name} are those of sacct", hours > 0 and abs(shown[name] - hours / 3600) < 1e-6, (name, rows, shown))
     text = world.stoker("show", job).stdout
-    check("show says it in words",
-          "GPU-hours" in text and f"in {runs} runs, as Slurm counts" in text, text)
+    check("show says it in words", "GPU-hours" in text and f"in {runs} runs, as Slurm counts" in text, text)
 
 
 def test_hours(lab, check):
@@ -50,7 +49,8 @@ def test_hours(lab, check):
         (world.work / "job.yaml").write_text(
             "run: python3 trainer.py 60 --pause 0.3\nworkdir: .\n"
             "resources: {infra: slurm/gpu, cpus: 2, gpus: 1}\n"
-            "slurm: {qos: long, account: vision}\n")
+            "slurm: {qos: long, account: vision}\n"
+        )
         job = world.submit("job.yaml")
         number = world.running(job)
         told = lab.out("scontrol", "show", "job", number)
@@ -58,8 +58,7 @@ def test_hours(lab, check):
         world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
         world.stoker("preempt", job, "--in", "10s", check=True)
         state, runs = world.ended(job, 180), world.runs(job)
-        check("a job is told, and goes on", state == "Succeeded" and not whole(runs, 60, redone=2),
-              (state, runs))
+        check("a job is told, and goes on", state == "Succeeded" and not whole(runs, 60, redone=2), (state, runs))
         as_counted(lab, check, world, job, 2)
         world.nothing_left(job)
 
@@ -71,23 +70,25 @@ def test_qos(lab, check):
         # Root has an account of its own, too, which that QOS is not for.
         world.env.update(SBATCH_QOS="long", SBATCH_ACCOUNT="vision")
         go = world.root / "go"
-        first, second = (world.submit(*flags, "--", "sh", "-c", hold.format(go=go))
-                         for _ in range(2))
+        first, second = (world.submit(*flags, "--", "sh", "-c", hold.format(go=go)) for _ in range(2))
         world.running(first)
-        said = world.wait_for("the second to say why", lambda: "QOS" in str(
-            world.json("show", second)["queued"]) and str(
-            world.json("show", second)["queued"]), 60, 0.5)
-        check("who would have more than the QOS gives waits, and says so",
-              "QOSMaxCpuPerUserLimit" in said, said)
+        said = world.wait_for(
+            "the second to say why",
+            lambda: "QOS" in str(world.json("show", second)["queued"]) and str(world.json("show", second)["queued"]),
+            60,
+            0.5,
+        )
+        check("who would have more than the QOS gives waits, and says so", "QOSMaxCpuPerUserLimit" in said, said)
         go.touch()
         states = [world.ended(job) for job in (first, second)]
         check("and runs in turn", states == ["Succeeded"] * 2, states)
         for variable, word in (("SBATCH_QOS", "qos"), ("SBATCH_ACCOUNT", "account")):
-            done = world.stoker("run", "--infra", "slurm", "--", "true", timeout=60,
-                                env={variable: "nowhere"})
-            check(f"one that is not there ends the job, in Slurm's words ({word})",
-                  done.returncode != 0 and f"nvalid {word}" in done.stdout + done.stderr,
-                  done.stdout + done.stderr)
+            done = world.stoker("run", "--infra", "slurm", "--", "true", timeout=60, env={variable: "nowhere"})
+            check(
+                f"one that is not there ends the job, in Slurm's words ({word})",
+                done.returncode != 0 and f"nvalid {word}" in done.stdout + done.stderr,
+                done.stdout + done.stderr,
+            )
         for job in (first, second):
             world.nothing_left(job)
 
@@ -95,8 +96,11 @@ def test_qos(lab, check):
 def test_doctor(lab, check):
     with SlurmWorld(lab) as world:
         said = " ".join(world.stoker("doctor", "--infra", "slurm/gpu", timeout=120).stdout.split())
-        check("doctor says that hours are told", "ok accounting accounting_storage/slurmdbd: "
-              "'stoker show' tells node-hours and CPU-hours, and GPU-hours" in said, said)
+        check(
+            "doctor says that hours are told",
+            "ok accounting accounting_storage/slurmdbd: 'stoker show' tells node-hours and CPU-hours, and GPU-hours" in said,
+            said,
+        )
 
 
 def test_away(lab, check):
@@ -105,11 +109,13 @@ def test_away(lab, check):
         job = world.train(10, "--gpus", "1", where="slurm/gpu")
         world.running(job)
         lab.stop("slurmdbd")
-        check("a job does not mind that slurmdbd is away", world.ended(job, 120) == "Succeeded",
-              world.job(job))
+        check("a job does not mind that slurmdbd is away", world.ended(job, 120) == "Succeeded", world.job(job))
         shown = world.stoker("show", job)
-        check("show says that it cannot ask", shown.returncode == 0 and "accounting " not in
-              shown.stdout and "what Slurm has counted: sacct" in shown.stderr, shown.stderr)
+        check(
+            "show says that it cannot ask",
+            shown.returncode == 0 and "accounting " not in shown.stdout and "what Slurm has counted: sacct" in shown.stderr,
+            shown.stderr,
+        )
         told = world.json("show", job)["slurm_accounting"]
         check("with --json, too", list(told) == ["trouble"] and "sacct" in told["trouble"], told)
         said = " ".join(world.stoker("doctor", "--infra", "slurm/gpu", timeout=120).stdout.split())

@@ -25,8 +25,18 @@ from test.e2e.kit.harness import Results, patience
 from test.slurm.kit.lab import Lab
 from test.slurm.kit.slurm_world import ENDS, PROGRAMS, SlurmWorld
 
-ACTS = (["requeue"] * 2 + ["drill"] * 4 + ["suspend"] * 2 + ["agent"] * 3 + ["node process"] * 2
-        + ["program"] * 2 + ["script"] + ["preempt"] * 2 + ["node"] + ["slurmctld"])
+ACTS = (
+    ["requeue"] * 2
+    + ["drill"] * 4
+    + ["suspend"] * 2
+    + ["agent"] * 3
+    + ["node process"] * 2
+    + ["program"] * 2
+    + ["script"]
+    + ["preempt"] * 2
+    + ["node"]
+    + ["slurmctld"]
+)
 
 
 class Storm:
@@ -38,12 +48,10 @@ class Storm:
         self.drained = []
 
     def running(self):
-        return [(number, name) for number, name, state in self.lab.all_jobs()
-                if state == "RUNNING" and name.startswith("stoker-")]
+        return [(number, name) for number, name, state in self.lab.all_jobs() if state == "RUNNING" and name.startswith("stoker-")]
 
     def processes(self, *words):
-        return [pid for pid in self.lab.processes()
-                if all(word in self.lab.command(pid) for word in words)]
+        return [pid for pid in self.lab.processes() if all(word in self.lab.command(pid) for word in words)]
 
     def act(self):
         what = self.rng.choice(ACTS)
@@ -94,8 +102,9 @@ class Storm:
         return self.kill_one("slurm_script")
 
     def do_preempt(self, *_):
-        return self.lab.try_out("sbatch", "-p", "over", "-N1", "-c4", "--output=/dev/null",
-                                "--job-name=other", "--wrap=sleep 2") is not None
+        return (
+            self.lab.try_out("sbatch", "-p", "over", "-N1", "-c4", "--output=/dev/null", "--job-name=other", "--wrap=sleep 2") is not None
+        )
 
     def do_node(self, *_):
         alive = [name for name in self.lab.names if name not in self.dead]
@@ -116,8 +125,7 @@ class Storm:
         for name in [n for n, when in self.dead.items() if all_of_it or when < time.monotonic()]:
             del self.dead[name]
             self.lab.start_node(name)
-        for number in [n for n, when in self.suspended.items()
-                       if all_of_it or when < time.monotonic()]:
+        for number in [n for n, when in self.suspended.items() if all_of_it or when < time.monotonic()]:
             del self.suspended[number]
             self.lab.try_out("scontrol", "resume", number)
         self.drained += self.lab.resume_nodes(but=self.dead)
@@ -127,18 +135,33 @@ def submit(world, rng, number):
     nodes = rng.choice([1, 1, 2])
     steps = rng.randint(20, 60)
     style = rng.choice(["overwrite", "rename", "folders"])
-    job = world.submit("--infra", "slurm/under", "--name", f"chaos-{number}", "--num-nodes",
-                       str(nodes), "--max-restarts", "50", "--", "/usr/bin/python3",
-                       "chaos_trainer.py", "--evidence",
-                       str(world.evidence), "--steps", str(steps), "--step-ms",
-                       str(rng.randint(100, 400)), "--style", style)
+    job = world.submit(
+        "--infra",
+        "slurm/under",
+        "--name",
+        f"chaos-{number}",
+        "--num-nodes",
+        str(nodes),
+        "--max-restarts",
+        "50",
+        "--",
+        "/usr/bin/python3",
+        "chaos_trainer.py",
+        "--evidence",
+        str(world.evidence),
+        "--steps",
+        str(steps),
+        "--step-ms",
+        str(rng.randint(100, 400)),
+        "--style",
+        style,
+    )
     return job, nodes, steps
 
 
 def judge(results, world, lab, jobs):
     wrong = world.evidence / "VIOLATIONS"
-    results.check("no program ran twice, no checkpoint was torn", not wrong.exists(),
-                  wrong.read_text() if wrong.exists() else "")
+    results.check("no program ran twice, no checkpoint was torn", not wrong.exists(), wrong.read_text() if wrong.exists() else "")
     states = {job: ledger_view.record(world.store, job)["state"] for job, _, _ in jobs}
     bad = {job: state for job, state in states.items() if state != "Succeeded"}
     results.check("each job has ended well", not bad, bad)
@@ -169,8 +192,8 @@ def main():
         calm = time.monotonic() + patience(args.limit) / 3
 
         def over():
-            return all((ledger_view.record(world.store, job) or {}).get("state") in ENDS
-                       for job, _, _ in jobs)
+            return all((ledger_view.record(world.store, job) or {}).get("state") in ENDS for job, _, _ in jobs)
+
         while not over() and time.monotonic() < end:
             storm.mend()
             if time.monotonic() < calm:
@@ -199,8 +222,7 @@ def main():
         results.run("nothing is left of it", world.nothing_left, last, 60)
         # Another Lab's nodes, on which something runs, may be beside it.
         runs = b"".join(lab.environ(p.name) for p in pathlib.Path("/proc").glob("[0-9]*"))
-        folders = [str(p) for p in pathlib.Path(f"/tmp/stoker-{os.getuid()}").glob("*")
-                   if str(p).encode() not in runs]
+        folders = [str(p) for p in pathlib.Path(f"/tmp/stoker-{os.getuid()}").glob("*") if str(p).encode() not in runs]
         results.check("nodes have no folder of any", not folders, folders)
     results.finish()
 

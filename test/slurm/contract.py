@@ -17,8 +17,7 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 def main():
     with Lab() as lab:
-        done = subprocess.run([pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:]],
-                              env={**lab.env, "TMPDIR": str(lab.dir)})
+        done = subprocess.run([pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:]], env={**lab.env, "TMPDIR": str(lab.dir)})
         left = lab.left()
     if left:
         sys.exit(f"FAIL  still there: {left}")

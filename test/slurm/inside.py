@@ -60,7 +60,11 @@ class Script:
         self.output = world.root / "script.out"
         self.number = subprocess.run(
             ["sbatch", "--parsable", f"--output={self.output}", *sbatch, str(script)],
-            env=world.env, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+            env=world.env,
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
+        ).stdout.strip()
         self.job = world.wait_for("the script to submit", self.made, 60, 0.2)
 
     def made(self):
@@ -77,8 +81,7 @@ class Script:
         return [text for _, text in self.world.lines(self.job)]
 
     def trains(self):
-        self.world.wait_for(
-            "a checkpoint", lambda: self.world.json("checkpoints", self.job), 60, 0.3)
+        self.world.wait_for("a checkpoint", lambda: self.world.json("checkpoints", self.job), 60, 0.3)
 
     def ended(self):
         return self.world.ended(self.job, 60)
@@ -86,10 +89,8 @@ class Script:
     def saved(self):
         """What its newest attempt saved at SIGTERM, and the newest step that is kept of that."""
         last = self.record()["attempts"][-1]["number"]
-        at_term = [int(text.split()[1]) for attempt, text in self.world.lines(self.job)
-                   if attempt == last and text.startswith("saved ")]
-        kept = [row.get("step") or 0 for row in self.world.json("checkpoints", self.job)
-                if row["id"].startswith(f"{last}-")]
+        at_term = [int(text.split()[1]) for attempt, text in self.world.lines(self.job) if attempt == last and text.startswith("saved ")]
+        kept = [row.get("step") or 0 for row in self.world.json("checkpoints", self.job) if row["id"].startswith(f"{last}-")]
         return at_term[-1] if at_term else None, max(kept or [0])
 
 
@@ -101,10 +102,8 @@ def cancelled(check, script, why, told):
     """`told`: one of these is said."""
     state = script.ended()
     at_term, kept = script.saved()
-    check(f"{why}: the job is cancelled with it", state == "Cancelled",
-          script.world.job(script.job))
-    check(f"{why}: what it saved at SIGTERM is kept", at_term is not None and at_term == kept,
-          (at_term, kept, script.texts()))
+    check(f"{why}: the job is cancelled with it", state == "Cancelled", script.world.job(script.job))
+    check(f"{why}: what it saved at SIGTERM is kept", at_term is not None and at_term == kept, (at_term, kept, script.texts()))
     shown = script.world.stoker("show", script.job).stdout
     log = script.world.stoker("logs", script.job).stdout
     said = any(words in shown and words in log for words in told)
@@ -114,11 +113,12 @@ def cancelled(check, script, why, told):
 def test_scancel(lab, check):
     with SlurmWorld(lab) as world:
         script = Script(world, "stoker run -- python3 train.py")
-        check("at submission it is said what the end of the allocation means",
-              f"inside Slurm's job {script.number}: when that ends, the job saves" in script.said()
-              and "cancelled with it" in script.said(), script.said())
-        check("and that this script does not wait for the save",
-              "exec stoker run" in script.said(), script.said())
+        check(
+            "at submission it is said what the end of the allocation means",
+            f"inside Slurm's job {script.number}: when that ends, the job saves" in script.said() and "cancelled with it" in script.said(),
+            script.said(),
+        )
+        check("and that this script does not wait for the save", "exec stoker run" in script.said(), script.said())
         script.trains()
         lab.out("scancel", script.number)
         cancelled(check, script, "scancel", SCANCEL)
@@ -128,12 +128,10 @@ def test_waits(lab, check):
     """What Slurm kills with its script waits for the save where that is `stoker run` itself."""
     with SlurmWorld(lab) as world:
         script = Script(world, "exec stoker run -- python3 train.py")
-        check("of a script that waits nothing more is said", "exec stoker run" not in
-              script.said(), script.said())
+        check("of a script that waits nothing more is said", "exec stoker run" not in script.said(), script.said())
         script.trains()
         lab.out("scancel", script.number)
-        world.wait_for("it to say that it waits", lambda: "waiting for the job's save" in
-                       script.said(), 20)
+        world.wait_for("it to say that it waits", lambda: "waiting for the job's save" in script.said(), 20)
         cancelled(check, script, "scancel of a script that waits", SCANCEL)
 
 
@@ -153,8 +151,7 @@ def test_preempted(lab, check):
     with SlurmWorld(lab) as world:
         script = Script(world, "stoker run -- python3 train.py", "-p", "low")
         script.trains()
-        lab.out("sbatch", "-p", "high", "-N1", "--exclusive", "--output=/dev/null",
-                "--wrap=sleep 5")
+        lab.out("sbatch", "-p", "high", "-N1", "--exclusive", "--output=/dev/null", "--wrap=sleep 5")
         cancelled(check, script, "preemption", ["Slurm preempted it"])
 
 
@@ -163,13 +160,17 @@ def outlives(world, check, script, why):
         seen = world.job(script.job)  # looks
         last = seen["attempts"][-1]
         return seen if last["number"] == 2 and last["state"] == "Running" else None
+
     state = world.wait_for("it to run again", runs_again, 60, 0.3)
     at_term, _ = script.saved()
-    begun = world.wait_for("its program to begin", lambda: [
-        int(text.split()[2]) for text in script.texts() if text.startswith("begins at ")][1:],
-        30, 0.3)
-    check(f"{why}: it goes on from its checkpoint where somebody looks",
-          begun[0] > 0 and begun[0] == (at_term or begun[0]), (begun, script.texts()))
+    begun = world.wait_for(
+        "its program to begin", lambda: [int(text.split()[2]) for text in script.texts() if text.startswith("begins at ")][1:], 30, 0.3
+    )
+    check(
+        f"{why}: it goes on from its checkpoint where somebody looks",
+        begun[0] > 0 and begun[0] == (at_term or begun[0]),
+        (begun, script.texts()),
+    )
     check(f"{why}: it is Running", state["state"] == "Running", state)
     world.stoker("cancel", script.job, "--yes")
 
@@ -177,21 +178,21 @@ def outlives(world, check, script, why):
 def test_outlives(lab, check):
     with SlurmWorld(lab) as world:
         script = Script(world, "stoker run --outlive -- python3 train.py")
-        check("at submission it is said that it goes on", "goes on where somebody next looks" in
-              script.said(), script.said())
+        check("at submission it is said that it goes on", "goes on where somebody next looks" in script.said(), script.said())
         shown = world.stoker("show", script.job).stdout
-        check("show says that no node starts a replacement then", "none does when Slurm's job "
-              f"{script.number} ends" in shown and "where somebody next looks" in shown, shown)
+        check(
+            "show says that no node starts a replacement then",
+            f"none does when Slurm's job {script.number} ends" in shown and "where somebody next looks" in shown,
+            shown,
+        )
         script.trains()
         lab.out("scancel", script.number)
         # Nobody looks: it does not go on by itself on a node that is others' by now.
-        world.wait_for("attempt 1 to end", lambda: script.record()["attempts"][0]["state"]
-                       == "Ended", 60, 0.3)
+        world.wait_for("attempt 1 to end", lambda: script.record()["attempts"][0]["state"] == "Ended", 60, 0.3)
         time.sleep(5)
         seen = script.record()
         machines = [path for path in world.instances() if (path / "machine.json").exists()]
-        check("it is not cancelled", seen["state"] not in ("Cancelled", "Failed") and
-              not seen.get("cancel"), seen)
+        check("it is not cancelled", seen["state"] not in ("Cancelled", "Failed") and not seen.get("cancel"), seen)
         check("and nothing of it runs on the node", not machines, machines)
         outlives(world, check, script, "--outlive")
 
@@ -203,13 +204,18 @@ def test_moved(lab, check):
         job = world.submit("--", "/usr/bin/python3", "train.py")
         world.wait_for("a checkpoint", lambda: world.json("checkpoints", job), 60, 0.3)
         script = Script(world, f"stoker move {job} --infra local --force; sleep 300")
-        world.wait_for("it to run there", lambda: world.job(job)["attempts"][-1]["number"] == 2 and
-                       world.job(job)["attempts"][-1]["state"] == "Running", 60, 0.3)
-        world.wait_for("a checkpoint of it", lambda: [
-            row for row in world.json("checkpoints", job) if row["id"].startswith("2-")], 60, 0.3)
-        check("a move says what the end of the allocation means",
-              f"inside Slurm's job {script.number}: when that ends" in script.said() and
-              "exec stoker run" not in script.said(), script.said())
+        world.wait_for(
+            "it to run there",
+            lambda: world.job(job)["attempts"][-1]["number"] == 2 and world.job(job)["attempts"][-1]["state"] == "Running",
+            60,
+            0.3,
+        )
+        world.wait_for("a checkpoint of it", lambda: [row for row in world.json("checkpoints", job) if row["id"].startswith("2-")], 60, 0.3)
+        check(
+            "a move says what the end of the allocation means",
+            f"inside Slurm's job {script.number}: when that ends" in script.said() and "exec stoker run" not in script.said(),
+            script.said(),
+        )
         shown = world.stoker("show", job).stdout
         check("so does show", f"Slurm's job {script.number} ends" in shown, shown)
         lab.out("scancel", script.number)
@@ -225,24 +231,28 @@ def test_killed(lab, check):
             script = Script(world, line)
             script.trains()
             mark = f"STOKER_INSTANCE_DIR={world.state}".encode()
-            machines = [pid for pid in lab.processes() if mark in Lab.environ(pid) or
-                        f"__machine {world.state}" in Lab.command(pid)]
+            machines = [pid for pid in lab.processes() if mark in Lab.environ(pid) or f"__machine {world.state}" in Lab.command(pid)]
             lab.out("scancel", script.number)
             for pid in sorted(machines):  # machine, agent, box
                 Lab.kill(pid)
             if flags:
                 outlives(world, check, script, "killed, --outlive")
                 continue
-            world.wait_for("somebody to see it", lambda: world.job(script.job)["state"] in ENDS,
-                           60, 0.3)
+            world.wait_for("somebody to see it", lambda: world.job(script.job)["state"] in ENDS, 60, 0.3)
             state = world.job(script.job)["state"]
-            check("what was killed with its allocation is cancelled", state == "Cancelled",
-                  world.job(script.job))
+            check("what was killed with its allocation is cancelled", state == "Cancelled", world.job(script.job))
 
 
-PARTS = {"scancel": test_scancel, "waits": test_waits, "returns": test_returns,
-         "limit": test_limit, "preempted": test_preempted, "outlives": test_outlives,
-         "moved": test_moved, "killed": test_killed}
+PARTS = {
+    "scancel": test_scancel,
+    "waits": test_waits,
+    "returns": test_returns,
+    "limit": test_limit,
+    "preempted": test_preempted,
+    "outlives": test_outlives,
+    "moved": test_moved,
+    "killed": test_killed,
+}
 
 
 def main():
@@ -252,8 +262,11 @@ def main():
     results = Results()
     with Lab(cpus=8, short="0:02:00") as lab:
         with concurrent.futures.ThreadPoolExecutor(len(PARTS)) as pool:
-            begun = [pool.submit(results.run, name, part, lab, results.check)
-                     for name, part in PARTS.items() if not args.names or name in args.names]
+            begun = [
+                pool.submit(results.run, name, part, lab, results.check)
+                for name, part in PARTS.items()
+                if not args.names or name in args.names
+            ]
             for each in begun:
                 each.result()
     results.finish()

@@ -48,23 +48,29 @@ def run(lab, check):
         world.program(TRAIN, "train.py")
 
         def shell(line):
-            return subprocess.run(["sh", "-c", line], env=world.env, cwd=world.work, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  stdin=subprocess.DEVNULL, timeout=200)
+            return subprocess.run(
+                ["sh", "-c", line],
+                env=world.env,
+                cwd=world.work,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                timeout=200,
+            )
 
         for line, ranks in zip(commands[:3], (1, 1, 2)):
             done = shell(line)
             lines = [each for each in done.stdout.splitlines() if "rank " in each]
-            check(f"{line}", done.returncode == 0 and len(lines) == ranks
-                  and all("slurm []" in each for each in lines), done.stdout[-1500:])
+            check(
+                f"{line}", done.returncode == 0 and len(lines) == ranks and all("slurm []" in each for each in lines), done.stdout[-1500:]
+            )
         done = shell(commands[3])
         check(commands[3], done.returncode == 0, done.stdout)
         done = shell("stoker run -- python3 train.py")
-        check("from now on without --infra", done.returncode == 0 and "gpu" in
-              shell("stoker show -").stdout, done.stdout[-800:])
+        check("from now on without --infra", done.returncode == 0 and "gpu" in shell("stoker show -").stdout, done.stdout[-800:])
         done = shell("stoker doctor --infra slurm/gpu")
-        check("stoker doctor --infra slurm/gpu", done.returncode == 0 and "node of gpu sees" in
-              done.stdout, done.stdout)
+        check("stoker doctor --infra slurm/gpu", done.returncode == 0 and "node of gpu sees" in done.stdout, done.stdout)
 
         text = next(b for b in blocks("yaml") if b.startswith("run: python3 train.py"))
         (world.work / "job.yaml").write_text(text)
@@ -73,11 +79,16 @@ def run(lab, check):
         told = lab.out("scontrol", "show", "job", asked)
         state = world.ended(job, 120)
         lines = said(world, job)
-        check("its job file runs as it stands there", state == "Succeeded" and len(lines) == 2
-              and "rank 0 of 2" in lines[0] and "rank 1 of 2" in lines[1]
-              and all("gpus 0,1,2,3 " in line for line in lines), (lines, world.job(job)))
-        for word in ("Partition=gpu", "Account=vision", "QOS=long", "Features=nvme", "NumNodes=2",
-                     "CPUs/Task=8", "TimeLimit=1-00:00:00"):
+        check(
+            "its job file runs as it stands there",
+            state == "Succeeded"
+            and len(lines) == 2
+            and "rank 0 of 2" in lines[0]
+            and "rank 1 of 2" in lines[1]
+            and all("gpus 0,1,2,3 " in line for line in lines),
+            (lines, world.job(job)),
+        )
+        for word in ("Partition=gpu", "Account=vision", "QOS=long", "Features=nvme", "NumNodes=2", "CPUs/Task=8", "TimeLimit=1-00:00:00"):
             check(f"Slurm was asked for {word}", word in told, told)
         queue = re.search(r"^\$ (squeue --me.*)$", PAGE.read_text(), re.M)[1]
         go = world.root / "go"

@@ -23,20 +23,21 @@ import sys
 
 import yaml
 
-BINARY = os.environ.get("STOKER") or str(
-    pathlib.Path(__file__).resolve().parents[2] / "build" / "stoker")
+BINARY = os.environ.get("STOKER") or str(pathlib.Path(__file__).resolve().parents[2] / "build" / "stoker")
 FOLDERS = ("examples", "llm", "tests/test_yamls")
 # SkyPilot's task schema, sky/utils/schemas.py, and names that it had before.
 TASK_KEYS = set(
     "name workdir num_nodes resources envs secrets managed_secrets file_mounts volumes "
     "volume_mounts setup run event_callback config experimental service pool inputs outputs "
-    "api_server_access file_mounts_mapping _metadata".split())
+    "api_server_access file_mounts_mapping _metadata".split()
+)
 USED_RESOURCES = {"use_spot", "labels", "job_recovery", "spot_recovery"}
 PLACE = re.compile(r"^(?:error: )?(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<what>.*)$")
 # Mistakes that name no key of the line they stand at.
 ABOUT_TEXT = re.compile(
     r"'outputs' is a map|not YAML|a second document|there is nothing to run|the key|the tag|"
-    r"a git repository|a repository or bucket|'run'|'setup'")
+    r"a git repository|a repository or bucket|'run'|'setup'"
+)
 
 
 def task_of(text):
@@ -73,13 +74,11 @@ def meant(task, folder, given):
     return {
         "name": task.get("name"),
         "num_nodes": task.get("num_nodes") or 1,
-        "envs": {str(k): given.get(k, "") if v is None else str(v)
-                 for k, v in (task.get("envs") or {}).items()},
+        "envs": {str(k): given.get(k, "") if v is None else str(v) for k, v in (task.get("envs") or {}).items()},
         "secrets": sorted(task.get("secrets") or []),  # by name: their values come from outside
         "setup": script(task.get("setup")),
         "run": script(task.get("run")),
-        "workdir": os.path.normpath(os.path.join(folder, os.path.expanduser(workdir)))
-                   if isinstance(workdir, str) else workdir,
+        "workdir": os.path.normpath(os.path.join(folder, os.path.expanduser(workdir))) if isinstance(workdir, str) else workdir,
         "use_spot": bool(resources.get("use_spot", False)),
         "labels": {str(k): str(v) for k, v in (resources.get("labels") or {}).items()},
         "job_recovery": recovery_of(resources),
@@ -106,8 +105,7 @@ def understood(spec, named):
 def differences(task, folder, given, done):
     spec = yaml.safe_load(done.stdout)
     ours, theirs = understood(spec, "name" in task), meant(task, folder, given)
-    wrong = [f"{key}: {ours[key]!r}, not {theirs[key]!r}" for key in theirs
-             if ours[key] != theirs[key]]
+    wrong = [f"{key}: {ours[key]!r}, not {theirs[key]!r}" for key in theirs if ours[key] != theirs[key]]
     said = re.search(r"as it is; ignored: (.*)", done.stderr)
     ignored = set(said.group(1).split(", ")) if said else set()
     unused = {f"resources.{k}" for k in (task.get("resources") or {}) if k not in USED_RESOURCES}
@@ -116,8 +114,7 @@ def differences(task, folder, given, done):
         unused.discard("resources.infra")
     wrong += [f"{key}: neither used nor said" for key in sorted(unused - ignored)]
     wrong += [f"{key}: said, but not there" for key in sorted(ignored - unused)]
-    known = {"name", "num_nodes", "envs", "secrets", "setup", "run", "workdir", "resources",
-             "config"}
+    known = {"name", "num_nodes", "envs", "secrets", "setup", "run", "workdir", "resources", "config"}
     wrong += [f"{key}: neither used nor said" for key in sorted(set(task) - known) if task[key]]
     for key in ("hyperparameters", "inputs", "outputs", "command", "limits"):
         if spec.get(key):
@@ -144,8 +141,7 @@ def refusals(text, done):
         about_text = ABOUT_TEXT.match(what)
         if not about_text and named and named not in line:
             wrong.append(f"{named!r} is not in line {place['line']}: {said}")
-        keys.append(name.group(1).split(":")[0] if name and not about_text
-                    else re.split(r"[:.]", what)[0])
+        keys.append(name.group(1).split(":")[0] if name and not about_text else re.split(r"[:.]", what)[0])
     return sorted(set(keys)), wrong
 
 
@@ -159,8 +155,7 @@ def look(path):
     words = [BINARY, "run", "--infra", "local", "--dry-run"]
     for name, value in given.items():
         words += ["--env", f"{name}={value}"]
-    done = subprocess.run([*words, str(path)], cwd=path.parent, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run([*words, str(path)], cwd=path.parent, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         if task is None:
             return "misread", "accepted, and is no task"
@@ -178,8 +173,7 @@ def main():
     arguments.add_argument("--commit", default="", help="of which the copy is, for the heading")
     arguments.add_argument("--all", action="store_true", help="a line for each file")
     chosen = arguments.parse_args()
-    files = sorted(path.resolve() for folder in FOLDERS
-                   for path in (chosen.folder / folder).rglob("*.y*ml"))
+    files = sorted(path.resolve() for folder in FOLDERS for path in (chosen.folder / folder).rglob("*.y*ml"))
     if not files:
         sys.exit(f"no files below {chosen.folder}: it needs {', '.join(FOLDERS)}")
     verdicts = {path: look(path) for path in files}
@@ -189,12 +183,13 @@ def main():
             print(f"{verdict:8} {path.relative_to(chosen.folder.resolve())}  {why}")
     counts = collections.Counter(verdict for verdict, _ in verdicts.values())
     tasks = len(files) - counts["no task"]
-    print(f"{tasks} task files: {counts['run']} run, {counts['refused']} refused by name, "
-          f"{counts['misread']} misread; {counts['no task']} other files, all refused\n")
+    print(
+        f"{tasks} task files: {counts['run']} run, {counts['refused']} refused by name, "
+        f"{counts['misread']} misread; {counts['no task']} other files, all refused\n"
+    )
     for verdict in ("refused", "no task"):
         print(f"{verdict}, by the keys that are named (a file may have several):")
-        named = collections.Counter(key for each, why in verdicts.values() if each == verdict
-                                    for key in why.split(", "))
+        named = collections.Counter(key for each, why in verdicts.values() if each == verdict for key in why.split(", "))
         for key, count in named.most_common(40):
             print(f"{count:5}  {key}")
     sys.exit(1 if counts["misread"] else 0)

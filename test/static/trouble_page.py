@@ -28,7 +28,7 @@ def main():
         if not row:
             continue
         quoted += 1
-        parts = [part.strip(' .') for part in row[1].split("…") if len(part.strip(" '.:,")) > 3]
+        parts = [part.strip(" .") for part in row[1].split("…") if len(part.strip(" '.:,")) > 3]
         bad += [f"{row[1]}: nothing says {part!r}" for part in parts if part not in said]
         if not any(len(part) >= 10 for part in parts):
             bad.append(f"{row[1]}: too little of it is quoted to tell")

@@ -14,8 +14,7 @@ ROW = re.compile(r"  (\S.*?)(?:\s{2,}(\S.*))?")
 
 
 def said(*words):
-    done = subprocess.run([os.environ["STOKER"], *words], capture_output=True, text=True,
-                          timeout=30, check=True)
+    done = subprocess.run([os.environ["STOKER"], *words], capture_output=True, text=True, timeout=30, check=True)
     return done.stdout
 
 
@@ -63,8 +62,7 @@ def fenced(lines):
 
 
 def page():
-    verbs = rows([line for line in sections(said("--help"))["Verbs"]
-                  if re.match(r"  [a-z]", line)])
+    verbs = rows([line for line in sections(said("--help"))["Verbs"] if re.match(r"  [a-z]", line)])
     parts = [" · ".join(f"[{verb}](#{verb})" for verb, _ in verbs)]
     for verb, summary in verbs:
         help_text = sections(said(verb, "--help"))

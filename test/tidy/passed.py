@@ -17,15 +17,15 @@ class Passed:
         if not path:
             return
         for name in rules:
-            with open(name, 'rb') as rule:
+            with open(name, "rb") as rule:
                 self.rules.update(rule.read())
         if os.path.exists(path):
-            with open(path, encoding='ascii') as lines:
+            with open(path, encoding="ascii") as lines:
                 self.held = set(lines.read().split())
 
     def digest(self, name, content):
         rules = self.rules.copy()
-        rules.update(os.fsencode(name) + b'\0' + content)
+        rules.update(os.fsencode(name) + b"\0" + content)
         return rules.hexdigest()
 
     def has(self, digest):
@@ -38,5 +38,5 @@ class Passed:
         if not self.path:
             return
         os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
-        with open(self.path, 'w', encoding='ascii') as out:
-            out.write('\n'.join(sorted(self.now)))
+        with open(self.path, "w", encoding="ascii") as out:
+            out.write("\n".join(sorted(self.now)))

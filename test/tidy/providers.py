@@ -6,34 +6,34 @@ import re
 from test.tidy import cpp
 
 # The words of providers in code, as a whole or at the front of a part of a name.
-NAME = re.compile(r'(?:Ec2|Gce|Gcp|Aws|Slurm)(?![a-z])|\b(?:ec2|gce|gcp|aws|slurm)(?![a-z])')
+NAME = re.compile(r"(?:Ec2|Gce|Gcp|Aws|Slurm)(?![a-z])|\b(?:ec2|gce|gcp|aws|slurm)(?![a-z])")
 LITERAL = re.compile(r'"(?:ec2|gce|gcp|aws|slurm)"')
-COMMENT = re.compile(r'//[^\n]*')
-FOLDER = re.compile(r'provider/(?!local/|cloud/)\w+/')
+COMMENT = re.compile(r"//[^\n]*")
+FOLDER = re.compile(r"provider/(?!local/|cloud/)\w+/")
 FREE = (
-    'src/provider/',  # their folders, and the registry: open.cc
-    'src/aws/',  # credentials and signatures, which stores need, too
-    'src/google/',
-    'src/store/',  # buckets of the same companies
-    'src/spec/',  # words of the job file and of settings, read before there is a provider
-    'src/node/',  # the agent, on machines of each: port/host_platform.h
-    'src/main.cc',  # the registry of processes
+    "src/provider/",  # their folders, and the registry: open.cc
+    "src/aws/",  # credentials and signatures, which stores need, too
+    "src/google/",
+    "src/store/",  # buckets of the same companies
+    "src/spec/",  # words of the job file and of settings, read before there is a provider
+    "src/node/",  # the agent, on machines of each: port/host_platform.h
+    "src/main.cc",  # the registry of processes
     # A job of this machine, begun inside an allocation of Slurm: that is no place of its own.
-    'src/cli/allocation.',
-    'src/cli/attach.',
+    "src/cli/allocation.",
+    "src/cli/attach.",
 )
 
 
 def check(name, text):
     """Breaches of one file of shipped code."""
-    if not name.startswith('src/') or name.endswith('_test.cc') or name.startswith(FREE):
+    if not name.startswith("src/") or name.endswith("_test.cc") or name.startswith(FREE):
         return
     for number, path in cpp.includes(text):
         if FOLDER.match(path):
-            yield number, 'provider', f'{path}: ask its broker (port/broker.h)'
+            yield number, "provider", f"{path}: ask its broker (port/broker.h)"
     code = cpp.blank(text)
     for match in NAME.finditer(code):
-        yield cpp.line_at(code, match.start()), 'provider', f'{match.group()} is named here'
-    said = COMMENT.sub('', text)
+        yield cpp.line_at(code, match.start()), "provider", f"{match.group()} is named here"
+    said = COMMENT.sub("", text)
     for match in LITERAL.finditer(said):
-        yield cpp.line_at(said, match.start()), 'provider', f'{match.group()} is named here'
+        yield cpp.line_at(said, match.start()), "provider", f"{match.group()} is named here"

@@ -90,8 +90,7 @@ class Party:
     def run_words(self, name, mode):
         evidence = self.folder / name
         pathlib.Path(f"{evidence}.mode").write_text(mode)
-        return ["run", "--detach", "--name", name, "--stop-grace", "2s", "--", PYTHON, "prog.py",
-                str(evidence)]
+        return ["run", "--detach", "--name", name, "--stop-grace", "2s", "--", PYTHON, "prog.py", str(evidence)]
 
     def submit(self, name, mode):
         done = self.stoker(*self.run_words(name, mode), check=True)
@@ -120,8 +119,7 @@ class Party:
         return job
 
     def settled(self, job):
-        self.world.wait_for(f"{job} is Running",
-                            lambda: self.record(job)["state"] == "Running")
+        self.world.wait_for(f"{job} is Running", lambda: self.record(job)["state"] == "Running")
 
     def alive(self, job=None):
         beat = pathlib.Path(f"{self.evidence[job or self.on]}.beat")
@@ -140,7 +138,7 @@ class Party:
         return pathlib.Path(f"{self.evidence[job]}.begun").read_text().split()
 
     def ended(self, job, state):
-        """"" or what it is instead."""
+        """ "" or what it is instead."""
         done = self.stoker("wait", job, "--timeout", "10s")
         now = self.record(job)["state"]
         return "" if now == state else f"{job} is {now}: {done.stdout} {done.stderr}"
@@ -152,11 +150,13 @@ class Party:
     def retire(self, *jobs):
         """Until they are only looked at any more: somebody of their own computer has seen that
         their machines are gone."""
+
         def over():
             left = [job for job in jobs if (self.store / "active" / job).exists()]
             if left:
                 self.stoker("ls")
             return not left
+
         self.world.wait_for(f"{jobs} are over", over)
 
     # ---- records, by hand ----
@@ -251,11 +251,9 @@ class Party:
             now = self.record(job)
             all_of[f"job {job}"] = (now["state"], "cancel" in now, len(now.get("attempts", [])))
             all_of[f"the program of {job} was told to end"] = self.told(job)
-        all_of["its settings name its store"] = str(self.store) in "".join(
-            p.read_text() for p in self.config.rglob("*") if p.is_file())
+        all_of["its settings name its store"] = str(self.store) in "".join(p.read_text() for p in self.config.rglob("*") if p.is_file())
         return all_of
 
     def changed(self, before):
         now = self.belongings()
-        return ", ".join(f"{what}: {value} -> {now.get(what)}" for what, value in before.items()
-                         if now.get(what) != value)
+        return ", ".join(f"{what}: {value} -> {now.get(what)}" for what, value in before.items() if now.get(what) != value)

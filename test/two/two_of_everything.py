@@ -129,9 +129,11 @@ class Label(Verb):
         return party.saved(f"toy{time.monotonic_ns()}")
 
     def words(self, party, target):
-        return {"rename": ["rename", target, f"toy-{party.name}"],
-                "note": ["note", target, f"of {party.name}"],
-                "tag": ["tag", target, party.name]}[self.name]
+        return {
+            "rename": ["rename", target, f"toy-{party.name}"],
+            "note": ["note", target, f"of {party.name}"],
+            "tag": ["tag", target, party.name],
+        }[self.name]
 
     def right(self, party, target, done):
         row = party.row(target)
@@ -201,12 +203,23 @@ class Plain(Verb):
 
 
 VERBS = [
-    Run("run"), Retry("retry"), Cancel("cancel"), Preempt("preempt"), Label("rename"),
-    Label("note"), Label("tag"), Get("get"), Sync("sync"), Remove("rm"), Plain("ls", "ls", "--all"),
+    Run("run"),
+    Retry("retry"),
+    Cancel("cancel"),
+    Preempt("preempt"),
+    Label("rename"),
+    Label("note"),
+    Label("tag"),
+    Get("get"),
+    Sync("sync"),
+    Remove("rm"),
+    Plain("ls", "ls", "--all"),
     Plain("controller", "controller", "--once"),
     Plain("config", "config", "set", "shell_env", "X*"),
-    Plain("ui", "ui", "--export", "FOLDER/report"), Plain("doctor", "doctor"),
-    Gc("gc"), CancelAll("cancel --all"),
+    Plain("ui", "ui", "--export", "FOLDER/report"),
+    Plain("doctor", "doctor"),
+    Gc("gc"),
+    CancelAll("cancel --all"),
 ]
 
 
@@ -234,16 +247,14 @@ class Trial:
         """Side by side; returns how long it takes."""
         targets = [verb.prepare(party) for party in actors]
         begun = time.monotonic()
-        started = [party.start(*verb.words(party, target))
-                   for party, target in zip(actors, targets)]
+        started = [party.start(*verb.words(party, target)) for party, target in zip(actors, targets)]
         if verb.name == "retry":
             started.append(actors[0].start("gc", "--older-than", "0s", "--yes"))
         done = [finished(process) for process in started]
         took = time.monotonic() - begun
         for party, target, one in zip(actors, targets, done):
             wrong = verb.right(party, target, one)
-            self.results.check(f"{verb.name} of {party.name}, beside the other: is right",
-                               not wrong, wrong)
+            self.results.check(f"{verb.name} of {party.name}, beside the other: is right", not wrong, wrong)
         self.untouched(verb.name, verb, actors)
         return took
 
@@ -278,10 +289,12 @@ def main():
     with World("two-a") as a, World("two-b") as b, World("two-c") as c:
         two = another_binary(a.root / "stoker")
         stores = [a.root / "store-1", a.root / "store-2"]
-        parties = [Party("ann", a, BINARY, stores[0], "ubuntu"),
-                   Party("bob", b, two, stores[0], "ubuntu"),
-                   Party("carl", c, BINARY, stores[0], "carl"),
-                   Party("ann2", a, two, stores[1], "ubuntu", like="ann")]
+        parties = [
+            Party("ann", a, BINARY, stores[0], "ubuntu"),
+            Party("bob", b, two, stores[0], "ubuntu"),
+            Party("carl", c, BINARY, stores[0], "carl"),
+            Party("ann2", a, two, stores[1], "ubuntu", like="ann"),
+        ]
         for party in parties:
             party.all = parties
             party.settle()
@@ -301,8 +314,11 @@ def main():
                 trial.killed(verb, pair[kill % 2], took)
         for party in parties:
             trains = party.alive(party.run) and party.alive(party.on)
-            results.check(f"the end: what {party.name} has running still trains",
-                          trains or (verb.takes_own and party in pair), "its heart stands still")
+            results.check(
+                f"the end: what {party.name} has running still trains",
+                trains or (verb.takes_own and party in pair),
+                "its heart stands still",
+            )
     return results.finish()
 
 

@@ -50,8 +50,7 @@ while True:
         continue
     saves(step, state_of())
     engine.save_checkpoint(str(FOLDER))
-    saved(step, [FOLDER / f"global_step{step}"],
-          [FOLDER / name for name in ("latest", "zero_to_fp32.py")])  # fmt: skip
+    saved(step, [FOLDER / f"global_step{step}"], [FOLDER / name for name in ("latest", "zero_to_fp32.py")])
     over = [enough()]
     dist.broadcast_object_list(over, 0)
     if over[0]:

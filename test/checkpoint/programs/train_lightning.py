@@ -46,22 +46,14 @@ class Tells(Callback):
             state = [module.state_dict(), [one.state_dict() for one in trainer.optimizers]]
             began(step, digest(state) if step else "")
         if self.saving is not None:
-            saved(self.saving, sorted(FOLDER.glob(f"*step={self.saving}.ckpt")),
-                  [FOLDER / "last.ckpt"])  # fmt: skip
+            saved(self.saving, sorted(FOLDER.glob(f"*step={self.saving}.ckpt")), [FOLDER / "last.ckpt"])
             self.saving = None
             trainer.should_stop = enough()
 
 
-keeps = ModelCheckpoint(
-    FOLDER, monitor="at", mode="max", save_top_k=2, save_last=True, every_n_train_steps=STEPS
-)
+keeps = ModelCheckpoint(FOLDER, monitor="at", mode="max", save_top_k=2, save_last=True, every_n_train_steps=STEPS)
 trainer = Trainer(
-    max_steps=100_000,
-    callbacks=[Tells(), keeps],
-    logger=False,
-    accelerator="cpu",
-    enable_progress_bar=False,
-    enable_model_summary=False,
+    max_steps=100_000, callbacks=[Tells(), keeps], logger=False, accelerator="cpu", enable_progress_bar=False, enable_model_summary=False
 )
 last = FOLDER / "last.ckpt"
 data = torch.utils.data.DataLoader(torch.randn(40_000, 64), batch_size=4)

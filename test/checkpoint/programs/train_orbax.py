@@ -32,9 +32,7 @@ def state_of(state):
     return digest(jax.tree.leaves(state))
 
 
-manager = ocp.CheckpointManager(
-    FOLDER.absolute(), options=ocp.CheckpointManagerOptions(max_to_keep=3)
-)
+manager = ocp.CheckpointManager(FOLDER.absolute(), options=ocp.CheckpointManagerOptions(max_to_keep=3))
 step = manager.latest_step() or 0
 if step:
     state = manager.restore(step, args=ocp.args.StandardRestore(state))

@@ -65,9 +65,5 @@ xgboost.train(
     data,
     num_boost_round=100_000,
     xgb_model=model,
-    callbacks=[
-        before,
-        xgboost.callback.TrainingCheckPoint(directory=FOLDER, interval=STEPS),
-        After(before),
-    ],
+    callbacks=[before, xgboost.callback.TrainingCheckPoint(directory=FOLDER, interval=STEPS), After(before)],
 )

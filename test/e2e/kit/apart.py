@@ -46,9 +46,7 @@ class Machine:
         self.name = name
         self.here, self.there = f"10.77.{number}.1", f"10.77.{number}.2"
         words = "--net --mount --uts --ipc --pid --fork --kill-child --mount-proc".split()
-        self.holder = subprocess.Popen(
-            ["unshare", *words, "sleep", "infinity"], preexec_fn=end_with_parent
-        )
+        self.holder = subprocess.Popen(["unshare", *words, "sleep", "infinity"], preexec_fn=end_with_parent)
         self.pid = self.child()
         self.wire(number)
         boot = pathlib.Path(scratch) / f"boot-{name}"
@@ -69,8 +67,7 @@ class Machine:
         raise RuntimeError("no namespaces: are user namespaces allowed on this machine?")
 
     def wire(self, number):
-        run("ip", "link", "add", f"wire{number}", "type", "veth", "peer", "name", "eth0",
-            "netns", self.pid)  # fmt: skip
+        run("ip", "link", "add", f"wire{number}", "type", "veth", "peer", "name", "eth0", "netns", self.pid)
         run("ip", "addr", "add", f"{self.here}/24", "dev", f"wire{number}")
         run("ip", "link", "set", f"wire{number}", "up")
         self.inside("ip", "addr", "add", f"{self.there}/24", "dev", "eth0")
@@ -88,11 +85,17 @@ class Machine:
     def reaches(self, address, port):
         """Whether a connection from it can be made."""
         asked = subprocess.run(
-            [*self.wrap, "--", sys.executable, "-c", "import socket, sys\n"
-             "socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=2)", address,
-             str(port)],
+            [
+                *self.wrap,
+                "--",
+                sys.executable,
+                "-c",
+                "import socket, sys\nsocket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=2)",
+                address,
+                str(port),
+            ],
             capture_output=True,
-        )  # fmt: skip
+        )
         return asked.returncode == 0
 
     def listens(self):
@@ -102,8 +105,10 @@ class Machine:
             port = free.getsockname()[1]
         subprocess.Popen(
             [*self.wrap, "--", sys.executable, "-m", "http.server", str(port)],
-            preexec_fn=end_with_parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            preexec_fn=end_with_parent,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         end = time.monotonic() + 20
         while not self.reaches(self.there, port) and time.monotonic() < end:
             time.sleep(0.1)

@@ -32,9 +32,7 @@ class BucketPath:
     def names(self):
         """Of what lies directly below."""
         found = set()
-        pages = self.server.client.get_paginator("list_objects_v2").paginate(
-            Bucket=BUCKET, Prefix=self.key + "/", Delimiter="/"
-        )
+        pages = self.server.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=self.key + "/", Delimiter="/")
         for page in pages:
             found |= {entry["Key"] for entry in page.get("Contents", [])}
             found |= {entry["Prefix"].rstrip("/") for entry in page.get("CommonPrefixes", [])}

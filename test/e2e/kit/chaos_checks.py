@@ -63,15 +63,9 @@ def check_starts(world, job, shown):
         if len(set(by_rank.values())) > 1:
             problems.append(f"attempt {attempt}: nodes start at different steps: {by_rank}")
         for before, seq, step in kept:
-            if (
-                before < attempt
-                and step is not None
-                and f"{before}-{seq}" not in suspects
-                and min(by_rank.values()) < step
-            ):
+            if before < attempt and step is not None and f"{before}-{seq}" not in suspects and min(by_rank.values()) < step:
                 problems.append(
-                    f"attempt {attempt} starts at {min(by_rank.values())}, but "
-                    f"checkpoint {before}-{seq} of step {step} was committed"
+                    f"attempt {attempt} starts at {min(by_rank.values())}, but checkpoint {before}-{seq} of step {step} was committed"
                 )
     newest = (0, 0)
     for attempt in shown["attempts"]:
@@ -113,24 +107,15 @@ def check_log(world, job, shown):
     for rank in range(job.nodes):
         got = lines[rank]
         first = int(got[0].split()[-1]) if got and got[0].startswith("start at ") else -1
-        want = [
-            f"start at {first}",
-            *(f"step {s}" for s in range(first + 1, job.steps + 1)),
-            f"final {job.steps}",
-        ]
+        want = [f"start at {first}", *(f"step {s}" for s in range(first + 1, job.steps + 1)), f"final {job.steps}"]
         if got != want:
-            problems.append(
-                f"node {rank}: the log of attempt {last} has {len(got)} lines, not "
-                f"{len(want)}: {got[:3]} … {got[-2:]}"
-            )
+            problems.append(f"node {rank}: the log of attempt {last} has {len(got)} lines, not {len(want)}: {got[:3]} … {got[-2:]}")
     return problems
 
 
 def completed(shown):
     """Number of the attempt that succeeded."""
-    return next(
-        a["number"] for a in shown["attempts"] if a.get("ending", {}).get("reason") == "Completed"
-    )
+    return next(a["number"] for a in shown["attempts"] if a.get("ending", {}).get("reason") == "Completed")
 
 
 def check_outputs(world, job, shown):
@@ -150,9 +135,7 @@ def check_left_over(world, jobs, results):
     results.check("no job is in active/", not active, active)
     rows = world.json("ls", "--all")
     listed = {j["id"]: j["state"] for j in rows}
-    wrong = [
-        j.id for j in jobs if listed.get(j.id) != ledger_view.record(world.store, j.id)["state"]
-    ]
+    wrong = [j.id for j in jobs if listed.get(j.id) != ledger_view.record(world.store, j.id)["state"]]
     results.check("ls lists every job as its record has it", not wrong, wrong)
     # What a submitter had sent when it was killed may take effect after nobody has found it.
     may_be_twice = {j.name for j in jobs if j.late}
@@ -162,8 +145,7 @@ def check_left_over(world, jobs, results):
     torn = [
         n
         for n in ledger_view.listing(world.store / "blobs")
-        if hashlib.sha256((world.store / "blobs" / n).read_bytes()).hexdigest()
-        != n.rpartition("-")[0]
+        if hashlib.sha256((world.store / "blobs" / n).read_bytes()).hexdigest() != n.rpartition("-")[0]
     ]
     results.check("every blob is what its name says", not torn, torn)
     check_strays(world, results)
@@ -195,8 +177,7 @@ def check_strays(world, results):
     results.check(f"no private file is left of {len(private)}, nor their folder", not left, left)
     late = ledger_view.listing(world.state / "cancelled")
     results.check("no cancel waits for room on the disk", not late, late)
-    known = {"ledger", "bin", "instances", "ended", "host", "reserve", "cancelled", "unsaved",
-             "swept", "work"}
+    known = {"ledger", "bin", "instances", "ended", "host", "reserve", "cancelled", "unsaved", "swept", "work"}
     left = ledger_view.listing(world.state / "work")
     results.check("no attempt's place is left", not left, left)
     odd = [n for n in ledger_view.listing(world.state) if n not in known]

@@ -28,16 +28,7 @@ ACTS = (
     + ["notice+agent"] * 2
     + ["agents"]
 )
-VERBS = (
-    ["show"],
-    ["logs", "-f"],
-    ["ls"],
-    ["preempt", "--in", "1s"],
-    ["controller", "--once"],
-    ["gc"],
-    ["wait"],
-    ["checkpoints"],
-)
+VERBS = (["show"], ["logs", "-f"], ["ls"], ["preempt", "--in", "1s"], ["controller", "--once"], ["gc"], ["wait"], ["checkpoints"])
 
 
 class Job:
@@ -138,13 +129,7 @@ run: |
         raise AssertionError(f"{self.name}: {done.stdout} {done.stderr}")
 
     def start_run(self, *more):
-        return self.world.start(
-            "run",
-            self.file,
-            *more,
-            stdout=subprocess.DEVNULL,
-            stderr=open(self.world.root / "cli.log", "a"),
-        )
+        return self.world.start("run", self.file, *more, stdout=subprocess.DEVNULL, stderr=open(self.world.root / "cli.log", "a"))
 
     def find(self):
         for job in ledger_view.job_ids(self.world.store) - self.world.known:

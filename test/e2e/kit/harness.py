@@ -15,8 +15,9 @@ import sys
 import tempfile
 import time
 
-BINARY = os.environ.get("STOKER_BINARY") or os.environ.get("STOKER") or str(
-    pathlib.Path(__file__).resolve().parents[3] / "build" / "stoker")
+BINARY = (
+    os.environ.get("STOKER_BINARY") or os.environ.get("STOKER") or str(pathlib.Path(__file__).resolve().parents[3] / "build" / "stoker")
+)
 
 
 # One that every user may run; what a developer's PATH has first may lie in a home.
@@ -56,8 +57,12 @@ class World:
         self.state = self.home / ".local" / "share" / "stoker"
         self.store = self.state / "ledger"
         self.env = {
-            "PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "NO_COLOR": "1",
-            "USER": "tester", "LOGNAME": "tester",
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "NO_COLOR": "1",
+            "USER": "tester",
+            "LOGNAME": "tester",
             # A machine of its own, with room for all that a test starts at once: what has to wait
             # is for turns.py to test.
             "STOKER_QUEUE": str(self.root / "queue"),
@@ -94,23 +99,35 @@ class World:
 
     def stoker(self, *args, cwd=None, timeout=60, env=None, check=False, stdin=subprocess.DEVNULL):
         """Runs a verb to its end; returns the CompletedProcess with text output."""
-        done = subprocess.run(self.command(args, cwd or self.work), cwd=cwd or self.work,
-                              env={**self.env, **(env or {})}, stdin=stdin, capture_output=True,
-                              timeout=patience(timeout), text=True, errors="replace", **self.user)
+        done = subprocess.run(
+            self.command(args, cwd or self.work),
+            cwd=cwd or self.work,
+            env={**self.env, **(env or {})},
+            stdin=stdin,
+            capture_output=True,
+            timeout=patience(timeout),
+            text=True,
+            errors="replace",
+            **self.user,
+        )
         if check and done.returncode != 0:
-            raise AssertionError(f"stoker {' '.join(map(str, args))} -> {done.returncode}\n"
-                                 f"{done.stdout}\n{done.stderr}")
+            raise AssertionError(f"stoker {' '.join(map(str, args))} -> {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
     def start(self, *args, cwd=None, env=None, **popen):
         """Starts a verb in the background."""
         popen.setdefault("stdout", subprocess.PIPE)
         popen.setdefault("stderr", subprocess.PIPE)
-        process = subprocess.Popen(self.command(args, cwd or self.work),
-                                   cwd=cwd or self.work,
-                                   env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-                                   text=True,
-                                   errors="replace", **self.user, **popen)
+        process = subprocess.Popen(
+            self.command(args, cwd or self.work),
+            cwd=cwd or self.work,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            **self.user,
+            **popen,
+        )
         self.started.append(process)
         return process
 
@@ -121,8 +138,7 @@ class World:
         words.insert(at, "--json")
         done = self.stoker(*words, **kwargs)
         if done.returncode not in ok:
-            raise AssertionError(f"stoker {' '.join(map(str, words))} -> {done.returncode}\n"
-                                 f"{done.stdout}\n{done.stderr}")
+            raise AssertionError(f"stoker {' '.join(map(str, words))} -> {done.returncode}\n{done.stdout}\n{done.stderr}")
         return json.loads(done.stdout)
 
     def submit(self, *args, **kwargs):
@@ -184,8 +200,10 @@ def end_holders(instance):
 
 def heartbeats_stop(folder, quiet=0.6, timeout=10):
     """Names of heartbeat files in `folder` that still grow after `timeout`; [] is good."""
+
     def sizes():
         return {p.name: p.stat().st_size for p in pathlib.Path(folder).iterdir()}
+
     end = time.monotonic() + timeout
     before = sizes()
     while True:
@@ -239,8 +257,7 @@ def parts_of(names, also=""):
     """The functions test_NAME of a module, whose globals() those are, by NAME; and those that are
     called ALSO_NAME."""
     split = {each: each.partition("_") for each in names if callable(names[each])}
-    return {name: names[each] for each, (kind, _, name) in split.items()
-            if name and kind in ("test", also)}  # fmt: skip
+    return {name: names[each] for each, (kind, _, name) in split.items() if name and kind in ("test", also)}
 
 
 def play(names, world):

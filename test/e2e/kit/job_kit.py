@@ -22,9 +22,7 @@ def texts(world, job, *flags):
     """What the program wrote, out of the log; not what stoker itself noted there."""
     return [
         r["text"]
-        for r in map(
-            json.loads, lines(world.stoker("logs", job, "--json", *flags, check=True).stdout)
-        )
+        for r in map(json.loads, lines(world.stoker("logs", job, "--json", *flags, check=True).stdout))
         if r["stream"] in "oe" and not r.get("note")
     ]
 
@@ -37,17 +35,7 @@ def folder_of_trainer(world):
 
 
 def trainer(world, *args, name="trainer"):
-    return world.submit(
-        "--name",
-        name,
-        "--stop-grace",
-        "2s",
-        "--",
-        PYTHON,
-        "trainer.py",
-        *args,
-        cwd=folder_of_trainer(world),
-    )
+    return world.submit("--name", name, "--stop-grace", "2s", "--", PYTHON, "trainer.py", *args, cwd=folder_of_trainer(world))
 
 
 def running(world, job, text=None):
@@ -76,17 +64,12 @@ sys.exit(1 if told else 0)
 
 
 def steps_told(log):
-    return [int(n) for n in re.findall(r'^step (\d+)$', log, re.M)]
+    return [int(n) for n in re.findall(r"^step (\d+)$", log, re.M)]
 
 
 def clock(world, seconds):
     """Writes prog.py, which says what time it is, twice a second."""
-    world.program(
-        "import time\n"
-        f"for i in range({2 * seconds}):\n"
-        "    print('at', time.time(), flush=True)\n"
-        "    time.sleep(0.5)\n"
-    )
+    world.program(f"import time\nfor i in range({2 * seconds}):\n    print('at', time.time(), flush=True)\n    time.sleep(0.5)\n")
 
 
 def lags_of(world, job):
@@ -105,8 +88,10 @@ def follows_closely(results, lags, first):
     """Lines before `first` come from before anybody was known to follow."""
     results.check("another machine follows to the end", len(lags) == 40, len(lags))
     middle, most = statistics.median(lags[first:]), max(lags[first:])
-    results.check(f"a followed line is {middle:.2f} s old in the middle, {most:.2f} s at most, not "
-                  f"over {LAG} s", middle <= LAG and most <= patience(LAG))  # fmt: skip
+    results.check(
+        f"a followed line is {middle:.2f} s old in the middle, {most:.2f} s at most, not over {LAG} s",
+        middle <= LAG and most <= patience(LAG),
+    )
 
 
 # Of two nodes: rank 0 listens, and each says what it heard of the other.

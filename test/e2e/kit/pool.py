@@ -89,10 +89,9 @@ class Pool:
         for number in numbers:  # all are there before one hides the others
             (self.scratch / f"box{number}").mkdir()
         self.boxes = [
-            Box(number, self.scratch, self.client,
-                {"STOKER_CAPACITY": capacity, **server.env(f"http://10.77.{number}.1:{port}")})
+            Box(number, self.scratch, self.client, {"STOKER_CAPACITY": capacity, **server.env(f"http://10.77.{number}.1:{port}")})
             for number in numbers
-        ]  # fmt: skip
+        ]
 
     def submitter(self, name):
         world = World(name)

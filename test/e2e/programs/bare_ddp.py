@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two nodes that reduce over gloo, without torchrun: node 1 ends with code 9 half-way, and
 node 0 then fails for want of a peer, as survivors do."""
+
 import os
 import sys
 import time

@@ -21,20 +21,10 @@ def main():
     evidence, steps = sys.argv[1], int(sys.argv[2])
     job, attempt, rank = (os.environ[n] for n in ("STOKER_JOB_ID", "STOKER_ATTEMPT", "NODE_RANK"))
     who = f"{job} attempt {attempt} slot {rank}"
-    slot = hold(
-        os.path.join(evidence, f"{job}-{rank}.lock"),
-        evidence,
-        f"{who}: another program of this slot runs",
-    )
-    once = hold(
-        os.path.join(evidence, f"{job}-{attempt}-{rank}.lock"),
-        evidence,
-        f"{who}: another program of this attempt and slot runs",
-    )
+    slot = hold(os.path.join(evidence, f"{job}-{rank}.lock"), evidence, f"{who}: another program of this slot runs")
+    once = hold(os.path.join(evidence, f"{job}-{attempt}-{rank}.lock"), evidence, f"{who}: another program of this attempt and slot runs")
     try:
-        os.close(
-            os.open(os.path.join(evidence, f"{job}-{attempt}-{rank}.once"), os.O_CREAT | os.O_EXCL)
-        )
+        os.close(os.open(os.path.join(evidence, f"{job}-{attempt}-{rank}.once"), os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         with open(os.path.join(evidence, "VIOLATIONS"), "a") as violations:
             violations.write(f"{who}: started twice\n")

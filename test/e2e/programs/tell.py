@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes what it was given, as JSON, to $EVIDENCE/<rank>.json; tries the port that it was given."""
+
 import json
 import os
 import pathlib
@@ -30,6 +31,5 @@ with socket.socket() as listener:
                     time.sleep(0.1)
     except OSError as error:
         port = str(error)
-facts = {"env": dict(os.environ), "argv": sys.argv[1:], "cwd": os.getcwd(), "port": port,
-         "files": sorted(os.listdir("."))}
+facts = {"env": dict(os.environ), "argv": sys.argv[1:], "cwd": os.getcwd(), "port": port, "files": sorted(os.listdir("."))}
 (pathlib.Path(os.environ["EVIDENCE"]) / f"{rank}.json").write_text(json.dumps(facts))

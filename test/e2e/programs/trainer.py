@@ -3,6 +3,7 @@
 """A trainer in small: saves every step by rename, resumes, and ends as it is told.
 
 Usage: trainer.py STEPS [--pause S] [--fail-at STEP] [--code N]. Prints "start K" and "step I"."""
+
 import argparse
 import os
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saves gigabytes from a GPU, in place of the last ones, and tells how long each step takes.
 
-    big.py GIGABYTES STEPS SAVE_AT…"""
+big.py GIGABYTES STEPS SAVE_AT…"""
 
 import os
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ends badly on a GPU.
 
-    fails.py memory|assert|stuck|pinned"""
+fails.py memory|assert|stuck|pinned"""
 
 import signal
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has a gibibyte of the GPU, if it sees one, until the file is there.
 
-    hold.py FILE"""
+hold.py FILE"""
 
 import os
 import sys

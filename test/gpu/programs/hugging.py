@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small GPT-2 of random weights and Hugging Face's Trainer, as its pages use it.
 
-    hugging.py STEPS"""
+hugging.py STEPS"""
 
 import os
 import sys
@@ -28,9 +28,16 @@ class Words(Dataset):
 config = GPT2Config(vocab_size=500, n_positions=64, n_embd=128, n_layer=2, n_head=2)
 steps = int(sys.argv[1])
 arguments = TrainingArguments(
-    output_dir=folder, max_steps=steps, per_device_train_batch_size=16, save_steps=steps // 5,
-    logging_steps=5, report_to="none", dataloader_num_workers=2, save_total_limit=2,
-    disable_tqdm=True)  # fmt: skip
+    output_dir=folder,
+    max_steps=steps,
+    per_device_train_batch_size=16,
+    save_steps=steps // 5,
+    logging_steps=5,
+    report_to="none",
+    dataloader_num_workers=2,
+    save_total_limit=2,
+    disable_tqdm=True,
+)
 trainer = Trainer(GPT2LMHeadModel(config), arguments, train_dataset=Words())
 last = get_last_checkpoint(folder)
 tell(last=last and os.path.basename(last), device=str(trainer.args.device))

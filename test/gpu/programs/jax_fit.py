@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX with Orbax's CheckpointManager, which saves beside the training, as its pages use it.
 
-    jax_fit.py STEPS"""
+jax_fit.py STEPS"""
 
 import json
 import os
@@ -13,14 +13,15 @@ import jax.numpy as jnp
 import orbax.checkpoint as ocp
 
 folder = os.path.abspath(os.environ["STOKER_CHECKPOINT_DIR"])
-manager = ocp.CheckpointManager(
-    folder, options=ocp.CheckpointManagerOptions(save_interval_steps=200, max_to_keep=2))
+manager = ocp.CheckpointManager(folder, options=ocp.CheckpointManagerOptions(save_interval_steps=200, max_to_keep=2))
 state = {"w": jnp.zeros((1024, 1024)), "step": jnp.array(0)}
 last = manager.latest_step()
 if last is not None:
     state = manager.restore(last, args=ocp.args.StandardRestore(state))
-print("facts " + json.dumps({"device": str(jax.devices()[0]), "begins_after": int(state["step"]),
-                             "resume": os.environ["STOKER_RESUME"]}), flush=True)  # fmt: skip
+print(
+    "facts " + json.dumps({"device": str(jax.devices()[0]), "begins_after": int(state["step"]), "resume": os.environ["STOKER_RESUME"]}),
+    flush=True,
+)
 
 
 @jax.jit

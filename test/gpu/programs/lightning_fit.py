@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lightning as its pages use it: ModelCheckpoint, CSVLogger, and ckpt_path to go on.
 
-    lightning_fit.py STEPS"""
+lightning_fit.py STEPS"""
 
 import os
 import sys
@@ -21,8 +21,7 @@ last = os.path.join(folder, "last.ckpt")
 class Model(lightning.LightningModule):
     def __init__(self):
         super().__init__()
-        self.net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(),
-                                       torch.nn.Linear(64, 1))  # fmt: skip
+        self.net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1))
 
     def training_step(self, batch, _):
         loss = torch.nn.functional.mse_loss(self.net(batch[0]), batch[1])
@@ -37,14 +36,17 @@ class Model(lightning.LightningModule):
 
 
 data = torch.randn(64000, 32, generator=torch.Generator().manual_seed(0))
-loader = DataLoader(TensorDataset(data, data.sum(1, keepdim=True)), batch_size=32, num_workers=2,
-                    persistent_workers=True)  # fmt: skip
+loader = DataLoader(TensorDataset(data, data.sum(1, keepdim=True)), batch_size=32, num_workers=2, persistent_workers=True)
 # Not what it finds by itself: where mpi4py is installed, it starts MPI to ask it.
-keeper = ModelCheckpoint(dirpath=folder, every_n_train_steps=200, save_last=True, save_top_k=1,
-                         monitor="step", mode="max")  # fmt: skip
-trainer = lightning.Trainer(max_steps=int(sys.argv[1]), devices=1, callbacks=[keeper],
-                            logger=CSVLogger("logs"), log_every_n_steps=50,
-                            enable_progress_bar=False,
-                            plugins=[LightningEnvironment()])  # fmt: skip
+keeper = ModelCheckpoint(dirpath=folder, every_n_train_steps=200, save_last=True, save_top_k=1, monitor="step", mode="max")
+trainer = lightning.Trainer(
+    max_steps=int(sys.argv[1]),
+    devices=1,
+    callbacks=[keeper],
+    logger=CSVLogger("logs"),
+    log_every_n_steps=50,
+    enable_progress_bar=False,
+    plugins=[LightningEnvironment()],
+)
 trainer.fit(Model(), loader, ckpt_path=last if os.path.exists(last) else None)
 print("result", trainer.global_step, flush=True)

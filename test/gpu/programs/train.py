@@ -31,8 +31,7 @@ def update(net, optimizer, target, step, turn, on):
 
 
 def save(net, optimizer, step):
-    torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "step": step},
-               PATH + ".new")  # fmt: skip
+    torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, PATH + ".new")
     os.replace(PATH + ".new", PATH)
 
 
@@ -57,8 +56,7 @@ def main():
         begun = time.monotonic()
         for turn in range(UPDATES):
             loss = update(net, optimizer, target, step, turn, on)
-        print(f"step={step} loss={loss.item():.6f} seconds={time.monotonic() - begun:.3f}",
-              flush=True)  # fmt: skip
+        print(f"step={step} loss={loss.item():.6f} seconds={time.monotonic() - begun:.3f}", flush=True)
         time.sleep(max(0.0, begun + PACE / 1000 - time.monotonic()))
         if step % SAVE_EVERY == 0:
             save(net, optimizer, step)

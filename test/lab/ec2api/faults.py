@@ -12,7 +12,7 @@ class Faults(going_wrong.Faults):
         self.births = []
 
     def add_birth(self, code, words, count=1):
-        self.births.append({'code': code, 'words': words, 'count': count})
+        self.births.append({"code": code, "words": words, "count": count})
 
     def clear(self):
         super().clear()
@@ -23,13 +23,13 @@ class Faults(going_wrong.Faults):
         if not self.births:
             return None
         first = self.births[0]
-        first['count'] -= 1
-        if first['count'] <= 0:
+        first["count"] -= 1
+        if first["count"] <= 0:
             self.births.pop(0)
-        return first['code'], first['words']
+        return first["code"], first["words"]
 
 
 def refusal(fault):
-    if fault.get('code') in (None, THROTTLED.code):
+    if fault.get("code") in (None, THROTTLED.code):
         return THROTTLED
-    return Refusal(fault['code'], fault.get('words', fault['code']), fault.get('status', 400))
+    return Refusal(fault["code"], fault.get("words", fault["code"]), fault.get("status", 400))

@@ -19,8 +19,8 @@ from test.lab.ec2api.service import MOTOS, OURS
 from test.lab.ec2api.signature import Scope, verify
 from test.lab.going_wrong import Cut
 
-SPEAK_JSON = ('ssm', connect.SERVICE)
-NOT_PASSED_ON = ('connection', 'content-length', 'transfer-encoding', 'date', 'server')
+SPEAK_JSON = ("ssm", connect.SERVICE)
+NOT_PASSED_ON = ("connection", "content-length", "transfer-encoding", "date", "server")
 
 
 class Front:
@@ -35,53 +35,54 @@ class Front:
 
     def __call__(self, handler):
         body = handler.body()
-        scope = Scope(handler.headers.get('Authorization'))
+        scope = Scope(handler.headers.get("Authorization"))
         entry = {
-            'time': time.time(), 'service': scope.service, 'region': scope.region,
-            'key': scope.key, 'agent': handler.headers.get('User-Agent', ''),
-        }  # fmt: skip
+            "time": time.time(),
+            "service": scope.service,
+            "region": scope.region,
+            "key": scope.key,
+            "agent": handler.headers.get("User-Agent", ""),
+        }
         self.log.append(entry)
         try:
-            if scope.service == 'ec2' or (not scope.good and b'Version=2016-11-15' in body):
+            if scope.service == "ec2" or (not scope.good and b"Version=2016-11-15" in body):
                 self.ec2_call(handler, scope, body, entry)
             else:
-                entry['action'] = _name_of(handler, body)
-                if self.ec2.settings.verify and scope.service != 'sts':
+                entry["action"] = _name_of(handler, body)
+                if self.ec2.settings.verify and scope.service != "sts":
                     who = (scope, self.keyring, handler.command, handler.path)
                     verify(*who, handler.headers, body)
-                self.check_others(scope, entry['action'], body)
-                fault = self.ec2.faults.take(entry['action'])
+                self.check_others(scope, entry["action"], body)
+                fault = self.ec2.faults.take(entry["action"])
                 going_wrong.before(fault, refusal)
                 if scope.service == connect.SERVICE:
-                    answer = connect.call(self.ec2, scope.region, entry['action'], body)
-                    status, headers = 200, {'Content-Type': 'application/x-amz-json-1.1'}
+                    answer = connect.call(self.ec2, scope.region, entry["action"], body)
+                    status, headers = 200, {"Content-Type": "application/x-amz-json-1.1"}
                 else:
                     status, headers, answer = self.pass_on(handler, body)
-                entry['status'] = status
+                entry["status"] = status
                 going_wrong.after(fault)
                 handler.out(status, answer, headers)
         except Cut:
-            entry['cut'] = True
+            entry["cut"] = True
             handler.cut()
         except Refusal as error:
-            entry['error'], entry['status'] = error.code, error.status
+            entry["error"], entry["status"] = error.code, error.status
             if scope.service in SPEAK_JSON:
-                told = {'__type': error.code, 'message': error.words}
-                handler.out(400, json.dumps(told), {'Content-Type': 'application/x-amz-json-1.1'})
+                told = {"__type": error.code, "message": error.words}
+                handler.out(400, json.dumps(told), {"Content-Type": "application/x-amz-json-1.1"})
             else:
                 handler.out(error.status, query.refusal(error, new_request_id()), XML)
         finally:
-            entry['took'] = time.time() - entry['time']
+            entry["took"] = time.time() - entry["time"]
 
     def check_others(self, scope, action, body):
         if scope.service in SPEAK_JSON:
-            given, code = json.loads(body or b'{}'), 'AccessDeniedException'
+            given, code = json.loads(body or b"{}"), "AccessDeniedException"
         else:
-            text = body.decode(errors='replace')
-            given, code = dict(urllib.parse.parse_qsl(text)), 'AccessDenied'
-        wanted = rights.asks_of_others(
-            self.ec2, scope.region or 'us-east-1', scope.service, action, given
-        )
+            text = body.decode(errors="replace")
+            given, code = dict(urllib.parse.parse_qsl(text)), "AccessDenied"
+        wanted = rights.asks_of_others(self.ec2, scope.region or "us-east-1", scope.service, action, given)
         self.rights.check(scope.key, wanted, code)
 
     def ec2_call(self, handler, scope, body, entry):
@@ -89,16 +90,16 @@ class Front:
         split = urllib.parse.urlsplit(handler.path)
         if not given:
             given = dict(urllib.parse.parse_qsl(split.query, keep_blank_values=True))
-        action = entry['action'] = given.get('Action', '')
-        entry['given'] = given
+        action = entry["action"] = given.get("Action", "")
+        entry["given"] = given
         if self.ec2.settings.verify:
             verify(scope, self.keyring, handler.command, handler.path, handler.headers, body)
-        region = scope.region or 'us-east-1'
+        region = scope.region or "us-east-1"
         asked = query.parse(action, given)
-        entry['asked'] = asked
+        entry["asked"] = asked
         wanted = rights.asks(self.ec2, region, action, asked)
-        self.rights.check(scope.key, wanted, 'UnauthorizedOperation')
-        if asked.get('DryRun') and action != 'RunInstances':  # which looks at more before
+        self.rights.check(scope.key, wanted, "UnauthorizedOperation")
+        if asked.get("DryRun") and action != "RunInstances":  # which looks at more before
             raise DRY_RUN
         fault = self.ec2.faults.take(action)
         going_wrong.before(fault, refusal)
@@ -107,8 +108,8 @@ class Front:
         elif action in MOTOS:
             status, headers, answer = self.pass_on(handler, body)
         else:
-            raise Refusal('InvalidAction', f'The lab does not know the action {action}.')
-        entry['status'] = status
+            raise Refusal("InvalidAction", f"The lab does not know the action {action}.")
+        entry["status"] = status
         going_wrong.after(fault)
         handler.out(status, answer, headers)
 
@@ -122,13 +123,13 @@ class Front:
         except Exception:  # noqa: BLE001  # whatever it is, it is ours, and tests must hear of it
             self.bugs.append(traceback.format_exc())
             print(self.bugs[-1], file=sys.stderr, flush=True)
-            raise Refusal('InternalError', 'An error of the lab: see its log', 500) from None
+            raise Refusal("InternalError", "An error of the lab: see its log", 500) from None
 
     def pass_on(self, handler, body):
         """moto's answer: status, headers, body."""
-        headers = {k: v for k, v in handler.headers.items() if k.lower() != 'connection'}
+        headers = {k: v for k, v in handler.headers.items() if k.lower() != "connection"}
         for again in (True, False):
-            line = getattr(self.local, 'line', None)
+            line = getattr(self.local, "line", None)
             if line is None:
                 line = self.local.line = http.client.HTTPConnection(self.host, timeout=120)
             try:
@@ -143,19 +144,19 @@ class Front:
         return None
 
 
-XML = {'Content-Type': 'text/xml;charset=UTF-8'}
+XML = {"Content-Type": "text/xml;charset=UTF-8"}
 
 
 def new_request_id():
     part = secrets.token_hex(16)
-    return '-'.join([part[:8], part[8:12], part[12:16], part[16:20], part[20:]])
+    return "-".join([part[:8], part[8:12], part[12:16], part[16:20], part[20:]])
 
 
 def _name_of(handler, body):
     """What is asked of another service."""
-    target = handler.headers.get('X-Amz-Target', '')
+    target = handler.headers.get("X-Amz-Target", "")
     if target:
-        return target.rsplit('.', 1)[-1]
-    if body[:200].count(b'Action='):
-        return dict(urllib.parse.parse_qsl(body.decode(errors='replace'))).get('Action', '')
-    return f'{handler.command} {urllib.parse.urlsplit(handler.path).path}'
+        return target.rsplit(".", 1)[-1]
+    if body[:200].count(b"Action="):
+        return dict(urllib.parse.parse_qsl(body.decode(errors="replace"))).get("Action", "")
+    return f"{handler.command} {urllib.parse.urlsplit(handler.path).path}"

@@ -14,15 +14,15 @@ class Machines:
             instance.state_reason = instance.born_dead
             instance.reason = instance.born_dead[0]
             after = self.settings.boot_delay
-            instance.move((0, 'pending'), (after, 'shutting-down'), (after, 'terminated'))
+            instance.move((0, "pending"), (after, "shutting-down"), (after, "terminated"))
             return
         self.boot(instance)
 
     def boot(self, instance):
-        instance.move((0, 'pending'), (self.settings.boot_delay, 'running'))
+        instance.move((0, "pending"), (self.settings.boot_delay, "running"))
 
     def power_off(self, instance, then):
-        on_the_way = 'stopping' if then == 'stopped' else 'shutting-down'
+        on_the_way = "stopping" if then == "stopped" else "shutting-down"
         instance.move((0, on_the_way), (self.settings.stop_delay, then))
 
     def kill(self, instance):
@@ -41,4 +41,4 @@ class Machines:
 def reclaim(ec2, instance):
     """The market takes a machine back, with or without a notice before."""
     if not instance.over:
-        lifecycle.end(ec2, instance, lifecycle.SPOT, 'Server.SpotInstanceTermination')
+        lifecycle.end(ec2, instance, lifecycle.SPOT, "Server.SpotInstanceTermination")

@@ -8,20 +8,13 @@ import threading
 
 from test.lab.timeline import Timeline
 
-ACCOUNT = '123456789012'
-CODES = {
-    'pending': 0,
-    'running': 16,
-    'shutting-down': 32,
-    'terminated': 48,
-    'stopping': 64,
-    'stopped': 80,
-}
-OVER = ('shutting-down', 'terminated')
+ACCOUNT = "123456789012"
+CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+OVER = ("shutting-down", "terminated")
 
 
 def new_id(prefix):
-    return f'{prefix}-{secrets.token_hex(9)[:17]}'
+    return f"{prefix}-{secrets.token_hex(9)[:17]}"
 
 
 def when(moment):
@@ -29,43 +22,43 @@ def when(moment):
 
 
 def state_of(name):
-    return {'Code': CODES[name], 'Name': name}
+    return {"Code": CODES[name], "Name": name}
 
 
 class Instance(Timeline):
     """`asked` is the request that made it."""
 
     def __init__(self, region, asked, index, reservation):
-        super().__init__('pending')
-        self.id = new_id('i')
+        super().__init__("pending")
+        self.id = new_id("i")
         self.region = region
         self.asked = asked
         self.index = index
         self.reservation = reservation
         self.reservation_owner = ACCOUNT
         self.launched = self.born
-        self.reason = ''  # StateTransitionReason
+        self.reason = ""  # StateTransitionReason
         self.state_reason = None
         self.tags = {}
         self.spot_request = None
         self.volumes = []
-        self.shutdown = asked.get('InstanceInitiatedShutdownBehavior', 'stop')
-        self.user_data = asked.get('UserDataBytes', b'')
-        self.protected = bool(asked.get('DisableApiTermination'))
-        self.stop_protected = bool(asked.get('DisableApiStop'))
+        self.shutdown = asked.get("InstanceInitiatedShutdownBehavior", "stop")
+        self.user_data = asked.get("UserDataBytes", b"")
+        self.protected = bool(asked.get("DisableApiTermination"))
+        self.stop_protected = bool(asked.get("DisableApiStop"))
         self.notice = None  # {'action', 'time'}
         self.rebalance = None  # a time
         self.maintenance = []  # events as the metadata tells them
-        self.console = b''  # of one that does not boot
+        self.console = b""  # of one that does not boot
         self.room = None  # of one that boots
 
     @property
     def over(self):
-        return self.moments[-1][1] == 'terminated'
+        return self.moments[-1][1] == "terminated"
 
     @property
     def takes_room(self):
-        return self.state() in ('pending', 'running', 'stopping')
+        return self.state() in ("pending", "running", "stopping")
 
     @property
     def spot(self):
@@ -73,7 +66,7 @@ class Instance(Timeline):
 
     @property
     def market(self):
-        return 'spot' if self.spot else 'on-demand'
+        return "spot" if self.spot else "on-demand"
 
 
 class Region:
@@ -105,4 +98,4 @@ class World:
         for region in self.regions.values():
             if instance_id in region.instances:
                 return region.instances[instance_id]
-        raise KeyError(f'no instance {instance_id}')
+        raise KeyError(f"no instance {instance_id}")

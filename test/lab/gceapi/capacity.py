@@ -15,12 +15,12 @@ class Capacity:
         self.rules = []  # {'zone', 'type', 'market', 'slots'}; '*' stands for any
         self.quotas = {}  # metric of a region -> its limit, as 'CPUS' or 'PREEMPTIBLE_CPUS'
 
-    def set(self, slots, zone='*', type='*', market='*'):
+    def set(self, slots, zone="*", type="*", market="*"):
         """The newest word on the same three counts. slots=None: there is room again."""
-        rule = {'zone': zone, 'type': type, 'market': market}
-        self.rules = [each for each in self.rules if {**each, 'slots': 0} != {**rule, 'slots': 0}]
+        rule = {"zone": zone, "type": type, "market": market}
+        self.rules = [each for each in self.rules if {**each, "slots": 0} != {**rule, "slots": 0}]
         if slots is not None:
-            self.rules.append({**rule, 'slots': slots})
+            self.rules.append({**rule, "slots": slots})
 
     def clear(self):
         self.rules.clear()
@@ -30,11 +30,8 @@ class Capacity:
         room = PLENTY
         for rule in self.rules:
             if _fits(rule, zone, kind, market):
-                alive = sum(
-                    each.takes_room and _fits(rule, each.zone, each.kind, each.market)
-                    for each in world.instances
-                )
-                room = min(room, rule['slots'] - alive)
+                alive = sum(each.takes_room and _fits(rule, each.zone, each.kind, each.market) for each in world.instances)
+                room = min(room, rule["slots"] - alive)
         return max(room, 0)
 
     def check_quota(self, world, instances):
@@ -53,22 +50,18 @@ class Capacity:
     def told(self, world, region):
         """As regions tell them."""
         used = usage(world, region)
-        limits = {'CPUS': 2400.0, 'INSTANCES': 24000.0, 'NVIDIA_L4_GPUS': 64.0,
-                  'PREEMPTIBLE_NVIDIA_L4_GPUS': 64.0, **self.quotas}  # fmt: skip
-        return [
-            {'metric': metric, 'limit': float(limit), 'usage': float(used.get(metric, 0))}
-            for metric, limit in limits.items()
-        ]
+        limits = {"CPUS": 2400.0, "INSTANCES": 24000.0, "NVIDIA_L4_GPUS": 64.0, "PREEMPTIBLE_NVIDIA_L4_GPUS": 64.0, **self.quotas}
+        return [{"metric": metric, "limit": float(limit), "usage": float(used.get(metric, 0))} for metric, limit in limits.items()]
 
 
 def needs(instance):
     """What one takes of the quotas."""
-    told = instance.plan['type']
-    before = 'PREEMPTIBLE_' if instance.spot else ''
-    found = {before + 'CPUS': told['guestCpus'], 'INSTANCES': 1}
-    for kind, count in instance.plan['accelerators'].items():
-        name = kind.replace('nvidia-tesla-', 'nvidia-').upper().replace('-', '_')
-        found[f'{before}{name}_GPUS'] = count
+    told = instance.plan["type"]
+    before = "PREEMPTIBLE_" if instance.spot else ""
+    found = {before + "CPUS": told["guestCpus"], "INSTANCES": 1}
+    for kind, count in instance.plan["accelerators"].items():
+        name = kind.replace("nvidia-tesla-", "nvidia-").upper().replace("-", "_")
+        found[f"{before}{name}_GPUS"] = count
     return found
 
 
@@ -82,8 +75,4 @@ def usage(world, region):
 
 
 def _fits(rule, zone, kind, market):
-    return (
-        fnmatch.fnmatchcase(zone, rule['zone'])
-        and fnmatch.fnmatchcase(kind, rule['type'])
-        and rule['market'] in ('*', market)
-    )
+    return fnmatch.fnmatchcase(zone, rule["zone"]) and fnmatch.fnmatchcase(kind, rule["type"]) and rule["market"] in ("*", market)

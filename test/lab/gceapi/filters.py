@@ -18,9 +18,9 @@ def words_of(text):
     while at < len(text.rstrip()):
         each = WORD.match(text, at)
         if each is None:
-            raise invalid('filter', text, 'Invalid list filter expression.')
+            raise invalid("filter", text, "Invalid list filter expression.")
         kind = each.lastgroup
-        found.append(('text' if kind in ('single', 'double') else kind, each[kind]))
+        found.append(("text" if kind in ("single", "double") else kind, each[kind]))
         at = each.end()
     return found
 
@@ -40,10 +40,10 @@ class Filter:
         return self.fits(told)
 
     def wrong(self):
-        return invalid('filter', self.text, 'Invalid list filter expression.')
+        return invalid("filter", self.text, "Invalid list filter expression.")
 
     def peek(self, *words):
-        return bool(self.rest) and self.rest[0][0] in ('bare', 'sign') and self.rest[0][1] in words
+        return bool(self.rest) and self.rest[0][0] in ("bare", "sign") and self.rest[0][1] in words
 
     def take(self, *kinds):
         if not self.rest or self.rest[0][0] not in kinds:
@@ -53,47 +53,47 @@ class Filter:
     def together(self):
         """AND, spoken or not, of what OR joins: OR binds tighter there."""
         parts = [self.either()]
-        while self.rest and not self.peek(')'):
-            if self.peek('AND'):
+        while self.rest and not self.peek(")"):
+            if self.peek("AND"):
                 self.rest.pop(0)
             parts.append(self.either())
         return lambda told: all(each(told) for each in parts)
 
     def either(self):
         parts = [self.one()]
-        while self.peek('OR'):
+        while self.peek("OR"):
             self.rest.pop(0)
             parts.append(self.one())
         return lambda told: any(each(told) for each in parts)
 
     def one(self):
-        if self.peek('NOT'):
+        if self.peek("NOT"):
             self.rest.pop(0)
             inner = self.one()
             return lambda told: not inner(told)
-        if self.peek('('):
+        if self.peek("("):
             self.rest.pop(0)
             inner = self.together()
-            if not self.peek(')'):
+            if not self.peek(")"):
                 raise self.wrong()
             self.rest.pop(0)
             return inner
-        path = self.take('bare')
-        if self.peek('eq', 'ne'):
+        path = self.take("bare")
+        if self.peek("eq", "ne"):
             return self.expression(path, self.rest.pop(0)[1])
-        sign = self.take('op')
-        quoted = bool(self.rest) and self.rest[0][0] == 'text'
-        value = self.take('bare', 'text')
-        if sign == ':' and (quoted or value != '*'):
+        sign = self.take("op")
+        quoted = bool(self.rest) and self.rest[0][0] == "text"
+        value = self.take("bare", "text")
+        if sign == ":" and (quoted or value != "*"):
             raise self.wrong()  # the lab knows it for "is there" alone
         return lambda told: compare(_at(told, path), sign, value, quoted)
 
     def expression(self, path, word):
         try:
-            pattern = re.compile(self.take('bare', 'text'))
+            pattern = re.compile(self.take("bare", "text"))
         except re.error:
             raise self.wrong() from None
-        good = word == 'eq'
+        good = word == "eq"
 
         def fits(told):
             found = _at(told, path)
@@ -104,7 +104,7 @@ class Filter:
 
 
 def _at(told, path):
-    for name in path.split('.'):
+    for name in path.split("."):
         if not isinstance(told, dict) or name not in told:
             return MISSING
         told = told[name]
@@ -116,17 +116,17 @@ def _text(value):
 
 
 def compare(found, sign, value, quoted):
-    if sign == ':':
+    if sign == ":":
         return found is not MISSING
     if found is MISSING:
-        return sign == '!='
-    if sign in ('=', '!='):
+        return sign == "!="
+    if sign in ("=", "!="):
         same = _text(found) == value
-        if value.endswith('*') and not quoted:
+        if value.endswith("*") and not quoted:
             same = _text(found).startswith(value[:-1])
-        return same == (sign == '=')
+        return same == (sign == "=")
     try:
         left, right = float(found), float(value)
     except ValueError:
         left, right = _text(found), value
-    return {'<': left < right, '>': left > right, '<=': left <= right, '>=': left >= right}[sign]
+    return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]

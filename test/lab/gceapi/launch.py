@@ -8,23 +8,20 @@ import uuid
 from test.lab.gceapi import catalogue, checks, errors, lifecycle
 from test.lab.gceapi.world import Disk, Instance, Operation
 
-FIELD = 'resource.instanceProperties'
+FIELD = "resource.instanceProperties"
 MOST = 1000  # of one bulkInsert in a zone
 
 
 def _make(api, project, zone, body, plan):
     """Seen from now on, but without room yet."""
-    plan['disks'] = [
-        each.get('initializeParams', {}).get('diskName')
-        or (body['name'] if number == 0 else f'{body["name"]}-{number}')
-        for number, each in enumerate(body['disks'])
+    plan["disks"] = [
+        each.get("initializeParams", {}).get("diskName") or (body["name"] if number == 0 else f"{body['name']}-{number}")
+        for number, each in enumerate(body["disks"])
     ]
     instance = Instance(project, zone, body, plan)
     instance.address, instance.mac = api.world.next_address()
     api.world.instances.append(instance)
-    api.world.disks += [
-        Disk(instance, told, name) for told, name in zip(body['disks'], plan['disks'])
-    ]
+    api.world.disks += [Disk(instance, told, name) for told, name in zip(body["disks"], plan["disks"])]
     return instance
 
 
@@ -35,15 +32,15 @@ def _no_disk_of_that_name(api, project, zone, name):
 
 
 def insert(api, params, body, who):
-    project, zone = params['project'], params['zone']
+    project, zone = params["project"], params["zone"]
     api.check_zone(project, zone)
-    checks.check_name('resource.name', body.get('name'))
+    checks.check_name("resource.name", body.get("name"))
     body, plan = checks.complete(api, project, zone, body)
-    if api.world.living(project, zone, body['name']):
-        raise errors.exists(f'projects/{project}/zones/{zone}/instances/{body["name"]}')
-    _no_disk_of_that_name(api, project, zone, body['name'])
+    if api.world.living(project, zone, body["name"]):
+        raise errors.exists(f"projects/{project}/zones/{zone}/instances/{body['name']}")
+    _no_disk_of_that_name(api, project, zone, body["name"])
     instance = _make(api, project, zone, body, plan)
-    operation = Operation(project, f'zones/{zone}', 'insert', instance.link, who.email)
+    operation = Operation(project, f"zones/{zone}", "insert", instance.link, who.email)
     operation.target_id = instance.id
     instance.request = operation
     api.world.operations.append(operation)
@@ -75,78 +72,73 @@ def admit(api, instances):
 
 
 def bulk_in_zone(api, params, body, who):
-    api.check_zone(params['project'], params['zone'])
-    return _bulk(api, params['project'], f'zones/{params["zone"]}', [params['zone']], body, who)
+    api.check_zone(params["project"], params["zone"])
+    return _bulk(api, params["project"], f"zones/{params['zone']}", [params["zone"]], body, who)
 
 
 def bulk_in_region(api, params, body, who):
-    project, region = params['project'], params['region']
+    project, region = params["project"], params["region"]
     if region not in catalogue.ZONES:
-        raise errors.not_found(f'projects/{project}/regions/{region}')
-    policy = body.get('locationPolicy', {})
+        raise errors.not_found(f"projects/{project}/regions/{region}")
+    policy = body.get("locationPolicy", {})
     zones = _allowed(region, policy)
-    shape = policy.get('targetShape', 'ANY_SINGLE_ZONE')
-    if shape != 'ANY_SINGLE_ZONE':
-        raise errors.invalid('resource.locationPolicy.targetShape', shape,
-                             'The lab has ANY_SINGLE_ZONE alone.')  # fmt: skip
-    return _bulk(api, project, f'regions/{region}', zones, body, who)
+    shape = policy.get("targetShape", "ANY_SINGLE_ZONE")
+    if shape != "ANY_SINGLE_ZONE":
+        raise errors.invalid("resource.locationPolicy.targetShape", shape, "The lab has ANY_SINGLE_ZONE alone.")
+    return _bulk(api, project, f"regions/{region}", zones, body, who)
 
 
 def _allowed(region, policy):
     here = catalogue.zones_of(region)
     said = {}
-    for name, told in policy.get('locations', {}).items():
-        zone = name.rsplit('/', 1)[-1]
-        if zone not in here or not name.startswith('zones/'):
-            raise errors.invalid('resource.locationPolicy.locations', name,
-                                 f'It is no zone of {region}.')  # fmt: skip
-        said[zone] = told.get('preference', 'ALLOW')
-    only = [zone for zone, word in said.items() if word == 'ALLOW']
-    zones = only or [zone for zone in here if said.get(zone) != 'DENY']
+    for name, told in policy.get("locations", {}).items():
+        zone = name.rsplit("/", 1)[-1]
+        if zone not in here or not name.startswith("zones/"):
+            raise errors.invalid("resource.locationPolicy.locations", name, f"It is no zone of {region}.")
+        said[zone] = told.get("preference", "ALLOW")
+    only = [zone for zone, word in said.items() if word == "ALLOW"]
+    zones = only or [zone for zone in here if said.get(zone) != "DENY"]
     if not zones:
-        raise errors.invalid('resource.locationPolicy.locations', '', 'All zones are denied.')
+        raise errors.invalid("resource.locationPolicy.locations", "", "All zones are denied.")
     return sorted(zones)
 
 
 def _names(body, count):
-    given = body.get('perInstanceProperties', {})
-    if given and 'namePattern' in body:
-        raise errors.invalid('resource.namePattern', body['namePattern'],
-                             'It and perInstanceProperties exclude each other.')  # fmt: skip
+    given = body.get("perInstanceProperties", {})
+    if given and "namePattern" in body:
+        raise errors.invalid("resource.namePattern", body["namePattern"], "It and perInstanceProperties exclude each other.")
     if given:
         if len(given) != count:
-            raise errors.invalid('resource.perInstanceProperties', len(given),
-                                 f'It must have as many entries as count ({count}).')  # fmt: skip
-        names = [told.get('name', key) for key, told in given.items()]
+            raise errors.invalid("resource.perInstanceProperties", len(given), f"It must have as many entries as count ({count}).")
+        names = [told.get("name", key) for key, told in given.items()]
     else:
-        pattern = body.get('namePattern', '')
-        head, _, digits = pattern.partition('#')
-        if not pattern or set(digits) - {'#'}:
-            raise errors.invalid('resource.namePattern', pattern)
+        pattern = body.get("namePattern", "")
+        head, _, digits = pattern.partition("#")
+        if not pattern or set(digits) - {"#"}:
+            raise errors.invalid("resource.namePattern", pattern)
         names = [head + str(i + 1).zfill(len(digits) + 1) for i in range(count)]
     for name in names:
-        checks.check_name('resource.perInstanceProperties', name)
+        checks.check_name("resource.perInstanceProperties", name)
     if len(set(names)) < count:
-        raise errors.invalid('resource.perInstanceProperties', '', 'Names are not unique.')
+        raise errors.invalid("resource.perInstanceProperties", "", "Names are not unique.")
     return names
 
 
 def _bulk(api, project, scope, zones, body, who):
-    count = int(body.get('count', 0))
-    least = int(body.get('minCount', count))
+    count = int(body.get("count", 0))
+    least = int(body.get("minCount", count))
     if not 1 <= count <= MOST:
-        raise errors.invalid('resource.count', count, f'Must be between 1 and {MOST}.')
+        raise errors.invalid("resource.count", count, f"Must be between 1 and {MOST}.")
     if not 0 <= least <= count:
-        raise errors.invalid('resource.minCount', least, 'Must be at most count.')
-    if 'instanceProperties' not in body:
-        raise errors.invalid('resource.instanceProperties', '', 'The field is required.')
+        raise errors.invalid("resource.minCount", least, "Must be at most count.")
+    if "instanceProperties" not in body:
+        raise errors.invalid("resource.instanceProperties", "", "The field is required.")
     names = _names(body, count)
-    told = body['instanceProperties']
-    if '/' in told.get('machineType', ''):
-        raise errors.invalid('resource.instanceProperties.machineType', told['machineType'],
-                             'It must be the name alone.')  # fmt: skip
+    told = body["instanceProperties"]
+    if "/" in told.get("machineType", ""):
+        raise errors.invalid("resource.instanceProperties.machineType", told["machineType"], "It must be the name alone.")
     checks.complete(api, project, zones[0] if len(zones) == 1 else None, told, FIELD)
-    operation = Operation(project, scope, 'bulkInsert', f'projects/{project}/{scope}', who.email)
+    operation = Operation(project, scope, "bulkInsert", f"projects/{project}/{scope}", who.email)
     operation.group = str(uuid.uuid4())
     operation.bulk = {}
     api.world.operations.append(operation)
@@ -157,8 +149,8 @@ def _bulk(api, project, scope, zones, body, who):
 
 def _decide_bulk(api, operation, asked):
     project, zones, told, names, least = asked
-    kind = told['machineType']
-    market = 'spot' if told.get('scheduling', {}).get('provisioningModel') == 'SPOT' else 'standard'
+    kind = told["machineType"]
+    market = "spot" if told.get("scheduling", {}).get("provisioningModel") == "SPOT" else "standard"
     fitting = []
     for zone in zones:
         try:
@@ -168,15 +160,14 @@ def _decide_bulk(api, operation, asked):
         except errors.Refusal as refused:
             reason = refused
     if not fitting:
-        failed = errors.named('INVALID_USAGE', reason.words, reason.status)
+        failed = errors.named("INVALID_USAGE", reason.words, reason.status)
         return api.world.end_operation(operation, failed)
     most = max(free for free, _ in fitting)
     free, zone = min((each for each in fitting if each[0] == most), key=lambda each: each[1])
     taken = [name for name in names if api.world.living(project, zone, name)]
     if taken:
-        link = f'projects/{project}/zones/{zone}/instances/{taken[0]}'
-        failed = errors.named('RESOURCE_ALREADY_EXISTS',
-                              f"The resource '{link}' already exists", 409)  # fmt: skip
+        link = f"projects/{project}/zones/{zone}/instances/{taken[0]}"
+        failed = errors.named("RESOURCE_ALREADY_EXISTS", f"The resource '{link}' already exists", 409)
         return api.world.end_operation(operation, failed)
     made = [_one_of_bulk(api, operation, project, zone, told, name) for name in names]
     return _settle(api, operation, zone, made, free, least)
@@ -184,15 +175,12 @@ def _decide_bulk(api, operation, asked):
 
 def _one_of_bulk(api, operation, project, zone, told, name):
     copy = dict(told)
-    copy['disks'] = [
-        {**each, 'initializeParams': dict(each.get('initializeParams', {}))}
-        for each in told['disks']
-    ]
+    copy["disks"] = [{**each, "initializeParams": dict(each.get("initializeParams", {}))} for each in told["disks"]]
     body, plan = checks.complete(api, project, zone, copy, FIELD)
-    body['name'] = name
-    body['machineType'] = f'zones/{zone}/machineTypes/{told["machineType"]}'
+    body["name"] = name
+    body["machineType"] = f"zones/{zone}/machineTypes/{told['machineType']}"
     instance = _make(api, project, zone, body, plan)
-    part = Operation(project, f'zones/{zone}', 'insert', instance.link, operation.user)
+    part = Operation(project, f"zones/{zone}", "insert", instance.link, operation.user)
     part.target_id, part.group = instance.id, operation.group
     instance.request = part
     api.world.operations.append(part)
@@ -217,19 +205,18 @@ def _settle(api, operation, zone, made, free, least):
     for each in lost:
         lifecycle.remove(api, each)
         api.world.end_operation(each.request, why)
-    status = {'targetVmCount': len(made), 'createdVmCount': len(some),
-              'failedToCreateVmCount': len(lost), 'deletedVmCount': 0}  # fmt: skip
-    operation.bulk[f'zones/{zone}'] = status
+    status = {"targetVmCount": len(made), "createdVmCount": len(some), "failedToCreateVmCount": len(lost), "deletedVmCount": 0}
+    operation.bulk[f"zones/{zone}"] = status
     for each in some:
         lifecycle.run(api, each)
         api.world.end_operation(each.request)
     if len(some) >= max(least, 1):
-        status['status'] = 'DONE'
+        status["status"] = "DONE"
         api.world.end_operation(operation)
         return
-    status['status'] = 'ROLLING_BACK'
-    words = f'Requested minimum count of {least} VMs could not be created.'
-    summary = {'code': 'VM_MIN_COUNT_NOT_REACHED', 'message': words}
+    status["status"] = "ROLLING_BACK"
+    words = f"Requested minimum count of {least} VMs could not be created."
+    summary = {"code": "VM_MIN_COUNT_NOT_REACHED", "message": words}
     failed = errors.Failed([summary, *why.errors], why.status, why.message)
     api.clock.after(api.settings.rollback_delay, _roll_back, api, operation, some, status, failed)
 
@@ -239,9 +226,9 @@ def _roll_back(api, operation, some, status, failed):
     for each in some:
         if each.gone:
             continue
-        part = Operation(each.project, f'zones/{each.zone}', 'delete', each.link, operation.user)
+        part = Operation(each.project, f"zones/{each.zone}", "delete", each.link, operation.user)
         part.target_id, part.group, part.born = each.id, operation.group, now
         api.world.operations.append(part)
-        lifecycle.end(api, each, 'DELETE', part, pull=True)
-    status.update(status='DONE', deletedVmCount=len(some), createdVmCount=len(some))
+        lifecycle.end(api, each, "DELETE", part, pull=True)
+    status.update(status="DONE", deletedVmCount=len(some), createdVmCount=len(some))
     api.world.end_operation(operation, failed)

@@ -11,11 +11,11 @@ class Machines:
 
     def boot(self, instance):
         delay = self.settings.boot_delay
-        instance.move((0, 'PROVISIONING'), (delay / 2, 'STAGING'), (delay, 'RUNNING'))
+        instance.move((0, "PROVISIONING"), (delay / 2, "STAGING"), (delay, "RUNNING"))
 
     def power_off(self, instance, done):
         """Presses its power button. `done` is called once it is off."""
-        instance.move((0, 'STOPPING'))
+        instance.move((0, "STOPPING"))
         self.api.clock.after(self.settings.stop_delay, done)
 
     def cut_off(self, instance, done):

@@ -27,12 +27,12 @@ def number_of(project):
 def stamp(moment):
     """A time as Compute Engine writes it."""
     at = datetime.datetime.fromtimestamp(moment, datetime.timezone(datetime.timedelta(hours=-8)))
-    return at.isoformat(timespec='milliseconds')
+    return at.isoformat(timespec="milliseconds")
 
 
 def moment_of(text):
     """The time of a text of RFC 3339. Raises ValueError."""
-    at = datetime.datetime.fromisoformat(text.replace('Z', '+00:00'))
+    at = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     if at.tzinfo is None:
         raise ValueError(text)
     return at.timestamp()
@@ -44,23 +44,23 @@ def fingerprint(told):
 
 
 def seconds(duration):
-    return int(duration.get('seconds', 0)) + duration.get('nanos', 0) / 1e9
+    return int(duration.get("seconds", 0)) + duration.get("nanos", 0) / 1e9
 
 
 class Instance(Timeline):
     """`body` is the request that made it, completed."""
 
     def __init__(self, project, zone, body, plan):
-        super().__init__('PROVISIONING')
+        super().__init__("PROVISIONING")
         self.id = new_number()
         self.project = project
         self.zone = zone
-        self.name = body['name']
+        self.name = body["name"]
         self.body = body
         self.plan = plan  # what checks.py has found: machine type, image, network
-        self.labels = dict(body.get('labels', {}))
-        self.metadata = list(body.get('metadata', {}).get('items', []))
-        self.scheduling = body['scheduling']
+        self.labels = dict(body.get("labels", {}))
+        self.metadata = list(body.get("metadata", {}).get("items", []))
+        self.scheduling = body["scheduling"]
         self.admitted = False  # whether the zone has found room for it
         self.gone_at = None
         self.request = None  # the operation that made it
@@ -68,31 +68,31 @@ class Instance(Timeline):
         self.stopped = None
         self.ends = None  # a time that its scheduling names
         self.preempted = False
-        self.maintenance = 'NONE'
+        self.maintenance = "NONE"
         self.upcoming = None
-        self.address = ''
-        self.mac = ''
-        self.action = 'STOP'  # where it goes when it is off
+        self.address = ""
+        self.mac = ""
+        self.action = "STOP"  # where it goes when it is off
         self.waiting = []  # operations that end then
         self.restarts = False  # whether it starts again by itself then
-        self.console = b''  # of one that does not boot
+        self.console = b""  # of one that does not boot
         self.room = None  # of one that boots
 
     @property
     def link(self):
-        return f'projects/{self.project}/zones/{self.zone}/instances/{self.name}'
+        return f"projects/{self.project}/zones/{self.zone}/instances/{self.name}"
 
     @property
     def kind(self):
-        return self.plan['type']['name']
+        return self.plan["type"]["name"]
 
     @property
     def spot(self):
-        return self.scheduling['provisioningModel'] == 'SPOT'
+        return self.scheduling["provisioningModel"] == "SPOT"
 
     @property
     def market(self):
-        return 'spot' if self.spot else 'standard'
+        return "spot" if self.spot else "standard"
 
     @property
     def gone(self):
@@ -100,7 +100,7 @@ class Instance(Timeline):
 
     @property
     def takes_room(self):
-        return self.admitted and not self.gone and self.state() not in ('TERMINATED', 'SUSPENDED')
+        return self.admitted and not self.gone and self.state() not in ("TERMINATED", "SUSPENDED")
 
     def there(self, at):
         """Whether there was one at that time."""
@@ -116,12 +116,12 @@ class Disk:
         self.project = instance.project
         self.name = name
         self.told = told
-        self.labels = dict(told.get('initializeParams', {}).get('labels', {}))
-        self.ends_with_it = told.get('autoDelete', False)
+        self.labels = dict(told.get("initializeParams", {}).get("labels", {}))
+        self.ends_with_it = told.get("autoDelete", False)
 
     @property
     def link(self):
-        return f'projects/{self.project}/zones/{self.zone}/disks/{self.name}'
+        return f"projects/{self.project}/zones/{self.zone}/disks/{self.name}"
 
 
 class Operation:
@@ -130,7 +130,7 @@ class Operation:
     def __init__(self, project, scope, kind, target, user):
         now = time.time()
         self.id = new_number()
-        self.name = f'operation-{int(now * 1000)}-{uuid.uuid4().hex[:13]}-{secrets.token_hex(4)}'
+        self.name = f"operation-{int(now * 1000)}-{uuid.uuid4().hex[:13]}-{secrets.token_hex(4)}"
         self.project = project
         self.scope = scope
         self.kind = kind
@@ -139,16 +139,16 @@ class Operation:
         self.user = user
         self.request_id = None
         self.group = None
-        self.status = 'RUNNING'
+        self.status = "RUNNING"
         self.born = now
         self.ended = None
         self.failed = None  # errors.Failed
-        self.words = ''
+        self.words = ""
         self.bulk = None  # location -> BulkInsertOperationStatus
 
     @property
     def link(self):
-        return f'projects/{self.project}/{self.scope}/operations/{self.name}'
+        return f"projects/{self.project}/{self.scope}/operations/{self.name}"
 
 
 class World:
@@ -175,15 +175,15 @@ class World:
         for each in reversed(self.instances):
             if each.name == name:
                 return each
-        raise KeyError(f'no instance {name}')
+        raise KeyError(f"no instance {name}")
 
     def next_address(self):
         self.addresses += 1
         high, low = divmod(self.addresses + 1, 250)
-        return f'10.128.{high}.{low + 1}', f'42:01:0a:80:{high:02x}:{low + 1:02x}'
+        return f"10.128.{high}.{low + 1}", f"42:01:0a:80:{high:02x}:{low + 1:02x}"
 
     def end_operation(self, operation, failed=None):
-        operation.status = 'DONE'
+        operation.status = "DONE"
         operation.ended = time.time()
         operation.failed = failed
         self.changed.notify_all()

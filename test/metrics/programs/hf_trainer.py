@@ -33,9 +33,17 @@ class Pause(TrainerCallback):
 kept.keep("checkpoints/runs/**/events*")
 torch.manual_seed(1)
 data = [{"x": torch.randn(4), "labels": torch.randn(())} for _ in range(256)]
-args = TrainingArguments("checkpoints", num_train_epochs=6, per_device_train_batch_size=8,
-                         logging_steps=4, evaluation_strategy="epoch", save_steps=10,
-                         report_to=["tensorboard"], learning_rate=RATE, use_cpu=True)  # fmt: skip
+args = TrainingArguments(
+    "checkpoints",
+    num_train_epochs=6,
+    per_device_train_batch_size=8,
+    logging_steps=4,
+    evaluation_strategy="epoch",
+    save_steps=10,
+    report_to=["tensorboard"],
+    learning_rate=RATE,
+    use_cpu=True,
+)
 trainer = Trainer(Model(), args, train_dataset=data, eval_dataset=data[:16], callbacks=[Pause()])
 last = get_last_checkpoint("checkpoints") if os.path.isdir("checkpoints") else None
 trainer.train(resume_from_checkpoint=last)

@@ -57,17 +57,21 @@ def main(config):
     kept.keep("outputs/**/events*")
     seed_everything(3)
     logger = TensorBoardLogger(HydraConfig.get().runtime.output_dir, name="tb", version="")
-    trainer = Trainer(max_epochs=6, logger=logger, log_every_n_steps=2, accelerator="cpu",
-                      enable_model_summary=False, enable_progress_bar=False,
-                      callbacks=[ModelCheckpoint(SAVED, every_n_train_steps=16, save_last=True),
-                                 Pause(config.pause)])  # fmt: skip
+    trainer = Trainer(
+        max_epochs=6,
+        logger=logger,
+        log_every_n_steps=2,
+        accelerator="cpu",
+        enable_model_summary=False,
+        enable_progress_bar=False,
+        callbacks=[ModelCheckpoint(SAVED, every_n_train_steps=16, save_last=True), Pause(config.pause)],
+    )
     last = SAVED / "last.ckpt"
     trainer.fit(Model(config.model.rate), ckpt_path=str(last) if last.exists() else None)
 
 
 # Hydra takes all words to be its own.
 os.makedirs("conf", exist_ok=True)
-pathlib.Path("conf/config.yaml").write_text(
-    "model:\n  rate: 0.01\n  width: 32\npause: 0.04\napi_token: abcdefghijklmnop12345\n")
+pathlib.Path("conf/config.yaml").write_text("model:\n  rate: 0.01\n  width: 32\npause: 0.04\napi_token: abcdefghijklmnop12345\n")
 del sys.argv[1]
 main()

@@ -41,6 +41,11 @@ x = random.normal(size=(256, 4)).astype("float32")
 y = (x[:, :1] * 2).astype("float32")
 model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
 model.compile(optimizer=keras.optimizers.SGD(RATE), loss="mse", metrics=["mae"])
-model.fit(x, y, epochs=12, batch_size=32, validation_split=0.25,
-          callbacks=[keras.callbacks.CSVLogger(str(own / "table.csv")), Told(),
-                     keras.callbacks.BackupAndRestore("checkpoints")])  # fmt: skip
+model.fit(
+    x,
+    y,
+    epochs=12,
+    batch_size=32,
+    validation_split=0.25,
+    callbacks=[keras.callbacks.CSVLogger(str(own / "table.csv")), Told(), keras.callbacks.BackupAndRestore("checkpoints")],
+)

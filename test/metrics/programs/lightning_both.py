@@ -45,11 +45,17 @@ class Pause(Callback):
 
 kept.keep("logs/**/events*", "tables/**/metrics.csv")
 seed_everything(3)
-made = {"tensorboard": lambda: TensorBoardLogger("logs", name="run"),
-        "csv": lambda: CSVLogger("tables", name="run", flush_logs_every_n_steps=10)}  # fmt: skip
-trainer = Trainer(max_epochs=6, logger=[made[one]() for one in LOGGERS], log_every_n_steps=2,
-                  accelerator="cpu", enable_model_summary=False,
-                  callbacks=[ModelCheckpoint("checkpoints", every_n_train_steps=16,
-                                             save_last=True), Pause()])  # fmt: skip
+made = {
+    "tensorboard": lambda: TensorBoardLogger("logs", name="run"),
+    "csv": lambda: CSVLogger("tables", name="run", flush_logs_every_n_steps=10),
+}
+trainer = Trainer(
+    max_epochs=6,
+    logger=[made[one]() for one in LOGGERS],
+    log_every_n_steps=2,
+    accelerator="cpu",
+    enable_model_summary=False,
+    callbacks=[ModelCheckpoint("checkpoints", every_n_train_steps=16, save_last=True), Pause()],
+)
 last = pathlib.Path("checkpoints/last.ckpt")
 trainer.fit(Model(), ckpt_path=str(last) if last.exists() else None)

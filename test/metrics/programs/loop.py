@@ -43,17 +43,14 @@ for step in range(begin, STEPS):
             writer.add_scalar("val_loss", held, step)
     elif FORM == "nanogpt":
         if step % EVERY == 0:
-            say(step, f"step {step}: train loss {loss:.4f}, val loss {held:.4f}",
-                **{"train loss": loss, "val loss": held})  # fmt: skip
+            say(step, f"step {step}: train loss {loss:.4f}, val loss {held:.4f}", **{"train loss": loss, "val loss": held})
         if step % 5 == 0:
-            say(step, f"iter {step}: loss {loss:.4f}, time 63.20ms, mfu 12.50%", loss=loss,
-                mfu=12.5)  # fmt: skip
+            say(step, f"iter {step}: loss {loss:.4f}, time 63.20ms, mfu 12.50%", loss=loss, mfu=12.5)
     else:
         if step % 5 == 0:
             say(step, f"step {step} | loss {loss:.4f} | step time 12.34ms", loss=loss)
         if step % EVERY == 0 and step > 0:
-            say(step, f"step {step} train loss: {loss} test loss: {held}",
-                **{"train loss": loss, "test loss": held})  # fmt: skip
+            say(step, f"step {step} train loss: {loss} test loss: {held}", **{"train loss": loss, "test loss": held})
     if step % 20 == 19 and not (lucky and step >= 60):
         part = saved.with_name("part")
         part.write_text(str(step + 1))

@@ -19,8 +19,7 @@ torch.manual_seed(7)
 torch.set_num_threads(1)
 x = torch.randn(256, 8)
 y = (x @ torch.randn(8, 1)).tanh()
-model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Dropout(0.1),
-                            torch.nn.Linear(16, 1))  # fmt: skip
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=0.9)
 saved = pathlib.Path("checkpoints/state.pt")
 saved.parent.mkdir(exist_ok=True)
@@ -46,9 +45,9 @@ for step in range(begin, STEPS):
     out.write(json.dumps(row) + "\n")
     if step % 20 == 19:
         part = saved.with_name("part")
-        torch.save({"step": step + 1, "model": model.state_dict(),
-                    "optimizer": optimizer.state_dict(), "random": torch.get_rng_state()},
-                   part)  # fmt: skip
+        torch.save(
+            {"step": step + 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "random": torch.get_rng_state()}, part
+        )
         part.rename(saved)
     kept.at(step)
     time.sleep(PAUSE)

@@ -32,8 +32,7 @@ if FORM == "mlflow":
 else:
     import wandb
 
-    run = wandb.init(project="loops", mode="offline", config=settings,
-                     settings=wandb.Settings(x_disable_stats=True, console="off"))  # fmt: skip
+    run = wandb.init(project="loops", mode="offline", config=settings, settings=wandb.Settings(x_disable_stats=True, console="off"))
     log = run.log
 
 

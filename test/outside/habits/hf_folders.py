@@ -33,8 +33,7 @@ def whole(mine):
         with open(f"{mine}/trainer_state.json") as file:
             found = {"state": json.load(file)["global_step"]}
         found.update(tensors.steps(f"{mine}/model.safetensors"))
-        for name, part in (("optimizer.pt", "optimizer"), ("scheduler.pt", "scheduler"),
-                           ("rng_state.pth", "rng")):
+        for name, part in (("optimizer.pt", "optimizer"), ("scheduler.pt", "scheduler"), ("rng_state.pth", "rng")):
             found[part] = check(read(f"{mine}/{name}"), part)
     except (OSError, ValueError) as error:
         raise Torn("torn", f"{mine}: {error}") from None

@@ -17,8 +17,7 @@ def save(folder, step):
 
 
 def load(folder):
-    found = {part: check(read(f"{folder}/{part}"), part)
-             for part in PARTS if os.path.exists(f"{folder}/{part}")}
+    found = {part: check(read(f"{folder}/{part}"), part) for part in PARTS if os.path.exists(f"{folder}/{part}")}
     if found and len(found) < len(PARTS):
         raise Torn("mixed", f"only {sorted(found)}")
     return agree(found)

@@ -10,8 +10,7 @@ from witness import Torn, agree, body, check, read, run
 
 
 def save(folder, step):
-    numpy.save(f"{folder}/weights.npy",
-               numpy.frombuffer(body("weights", step, 900_000), dtype=numpy.uint8))
+    numpy.save(f"{folder}/weights.npy", numpy.frombuffer(body("weights", step, 900_000), dtype=numpy.uint8))
     digest = hashlib.sha256(read(f"{folder}/weights.npy")).hexdigest()
     with open(f"{folder}/weights.json", "w") as out:
         json.dump({"step": step, "sha256": digest}, out)

@@ -11,8 +11,7 @@ PARTS = {"weights": 900_000, "moments": 500_000}
 
 
 def save(folder, step):
-    arrays = {part: numpy.frombuffer(body(part, step, size), dtype=numpy.uint8)
-              for part, size in PARTS.items()}
+    arrays = {part: numpy.frombuffer(body(part, step, size), dtype=numpy.uint8) for part, size in PARTS.items()}
     numpy.savez(f"{folder}/state.npz", step=numpy.int64(step), **arrays)
 
 

@@ -24,8 +24,7 @@ def save(folder, step):
 
 
 def load(folder):
-    return max([check(read(path), "shard") for path in glob.glob(f"{folder}/shard-*.raw")],
-               default=0)
+    return max([check(read(path), "shard") for path in glob.glob(f"{folder}/shard-*.raw")], default=0)
 
 
 run(save, load)

@@ -18,11 +18,7 @@ import time
 import hostile_names
 
 # Some names say something to stoker where checkpoints lie.
-NAMES = [name for name in hostile_names.NAMES if name != b".stoker-done"] + [
-    b"p" * 250,
-    b"-leading dash and space",
-    b"x.tmp",
-]
+NAMES = [name for name in hostile_names.NAMES if name != b".stoker-done"] + [b"p" * 250, b"-leading dash and space", b"x.tmp"]
 FOLDER = os.environ["STOKER_CHECKPOINT_DIR"]
 SAVES = int(os.environ["OUTSIDE_SAVES"])
 PAUSE = float(os.environ["OUTSIDE_PAUSE"])

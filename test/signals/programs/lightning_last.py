@@ -38,19 +38,10 @@ class Model(LightningModule):
 torch.manual_seed(1)
 keeps = ModelCheckpoint("checkpoints", "{epoch}", monitor="score", save_top_k=-1, save_last=True)
 trainer = Trainer(
-    max_epochs=len(SCORES),
-    callbacks=[keeps],
-    logger=False,
-    accelerator="cpu",
-    enable_progress_bar=False,
-    enable_model_summary=False,
+    max_epochs=len(SCORES), callbacks=[keeps], logger=False, accelerator="cpu", enable_progress_bar=False, enable_model_summary=False
 )
 last = "checkpoints/last.ckpt"
-trainer.fit(
-    Model(),
-    torch.utils.data.DataLoader(torch.ones(10, 1)),
-    ckpt_path=last if os.path.exists(last) else None,
-)
+trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(10, 1)), ckpt_path=last if os.path.exists(last) else None)
 kept = torch.load(last, weights_only=False)
 print(
     "END",

@@ -85,10 +85,7 @@ def plain_loader():
 
     fork = multiprocessing.get_context("fork")
     batches = fork.Queue(2)
-    workers = [
-        fork.Process(target=worker_of_a_loader, args=(batches, os.getpid()), daemon=True)
-        for _ in range(2)
-    ]
+    workers = [fork.Process(target=worker_of_a_loader, args=(batches, os.getpid()), daemon=True) for _ in range(2)]
     for one in workers:
         one.start()
     while True:

@@ -111,8 +111,7 @@ innodb_lock_wait_timeout=900
 performance_schema=off
 """
 
-NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} " \
-       "RealMemory={memory} State=UNKNOWN"
+NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory={memory} State=UNKNOWN"
 DEVICES = ("null", "zero", "full", "random")
 
 
@@ -136,15 +135,15 @@ class Lab:
     # the QOS "long", of which a user has at most `qos_cpus` CPUs at once.
     # `gpus`: more nodes, "gpu1" … in the partition "gpu", each with two GPUs: /dev/null and
     # /dev/zero stand in for them. `gpu_nodes` are how many, `big`: of 8 CPUs, 64 GB and 4 GPUs.
-    def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False,
-                 accounting=False, qos_cpus=2, gpu_nodes=1, big=False):
+    def __init__(
+        self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False, accounting=False, qos_cpus=2, gpu_nodes=1, big=False
+    ):
         wanted = ["slurmctld", "slurmd", "munged", "sbatch"]
         if accounting:
             wanted += ["slurmdbd", "mariadbd", "mariadb-install-db", "sacctmgr"]
         for program in wanted:
             if self.which(program) is None:
-                sys.exit(f"{program} is not installed: './dev test' installs slurm-wlm and munge, "
-                         "and slurmdbd and mariadb-server")
+                sys.exit(f"{program} is not installed: './dev test' installs slurm-wlm and munge, and slurmdbd and mariadb-server")
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-slurm-"))
         self.dir.chmod(0o755)
         for folder in ("state", "spool", "log"):
@@ -156,26 +155,33 @@ class Lab:
             (self.dir / "spool" / name).mkdir()
         controller, dbd, sql, *ports = free_ports(len(self.names) + 3)
         self.accounting, self.qos_cpus = accounting, qos_cpus
-        devices = DEVICES[:4 if big else 2]
+        devices = DEVICES[: 4 if big else 2]
         self.settings = {
-            "dir": self.dir, "user": self.user(), "port": controller, "short": short,
-            "preempt": preempt, "keep": keep, "dbd": dbd, "sql": sql,
+            "dir": self.dir,
+            "user": self.user(),
+            "port": controller,
+            "short": short,
+            "preempt": preempt,
+            "keep": keep,
+            "dbd": dbd,
+            "sql": sql,
             "nodes": "\n".join(
-                NODE.format(name=name, port=port, cpus=8 if big and name in with_gpus else cpus,
-                            memory=70000 if big and name in with_gpus else 4000)
+                NODE.format(
+                    name=name, port=port, cpus=8 if big and name in with_gpus else cpus, memory=70000 if big and name in with_gpus else 4000
+                )
                 + (f" Gres=gpu:l4:{len(devices)} Feature=nvme" if name in with_gpus else "")
-                for name, port in zip(self.names, ports)),
-            "gpus": GPUS.format(gpu_nodes=",".join(with_gpus),
-                                gpu_time="2-00:00:00" if big else "30:00") if gpus else ""}
-        self.settings["accounting"] = (
-            ACCOUNTING.format(**self.settings) if accounting else NO_ACCOUNTING)
+                for name, port in zip(self.names, ports)
+            ),
+            "gpus": GPUS.format(gpu_nodes=",".join(with_gpus), gpu_time="2-00:00:00" if big else "30:00") if gpus else "",
+        }
+        self.settings["accounting"] = ACCOUNTING.format(**self.settings) if accounting else NO_ACCOUNTING
         self.conf = self.dir / "slurm.conf"
         self.conf.write_text(CONF.format(**self.settings))
         if gpus:
             # Slurm wants character devices, and nobody opens them.
-            (self.dir / "gres.conf").write_text("".join(
-                f"NodeName={name} Name=gpu Type=l4 File=/dev/{device}\n"
-                for name in with_gpus for device in devices))
+            (self.dir / "gres.conf").write_text(
+                "".join(f"NodeName={name} Name=gpu Type=l4 File=/dev/{device}\n" for name in with_gpus for device in devices)
+            )
         # The mark by which whatever it starts is found again.
         self.env = {**os.environ, "SLURM_CONF": str(self.conf)}
         self.daemons = {}
@@ -192,6 +198,7 @@ class Lab:
     @staticmethod
     def user():
         import pwd
+
         return pwd.getpwuid(os.getuid()).pw_name
 
     def __enter__(self):
@@ -204,10 +211,18 @@ class Lab:
         key = self.dir / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        self.daemon("munged", "munged", "--foreground", f"--key-file={key}", "--force",
-                    f"--socket={self.dir}/munge.socket", f"--pid-file={self.dir}/munged.pid",
-                    f"--log-file={self.dir}/log/munged.log", f"--seed-file={self.dir}/munge.seed",
-                    "--num-threads=2")
+        self.daemon(
+            "munged",
+            "munged",
+            "--foreground",
+            f"--key-file={key}",
+            "--force",
+            f"--socket={self.dir}/munge.socket",
+            f"--pid-file={self.dir}/munged.pid",
+            f"--log-file={self.dir}/log/munged.log",
+            f"--seed-file={self.dir}/munge.seed",
+            "--num-threads=2",
+        )
         self.wait_for("munged", lambda: (self.dir / "munge.socket").exists())
         if self.accounting:
             self.start_accounting()
@@ -221,34 +236,50 @@ class Lab:
         (self.dir / "sql.cnf").write_text(SQL.format(**self.settings))
         with (self.dir / "log" / "sql-install.out").open("wb") as log:
             subprocess.run(
-                [self.which("mariadb-install-db"), "--no-defaults", f"--datadir={self.dir}/sql",
-                 "--auth-root-authentication-method=normal", "--skip-test-db",
-                 "--skip-name-resolve", "--innodb-log-file-size=8M", f"--user={user}"],
-                check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
-        self.daemon("mariadbd", "mariadbd", f"--defaults-file={self.dir}/sql.cnf",
-                    f"--user={user}")
+                [
+                    self.which("mariadb-install-db"),
+                    "--no-defaults",
+                    f"--datadir={self.dir}/sql",
+                    "--auth-root-authentication-method=normal",
+                    "--skip-test-db",
+                    "--skip-name-resolve",
+                    "--innodb-log-file-size=8M",
+                    f"--user={user}",
+                ],
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self.env,
+            )
+        self.daemon("mariadbd", "mariadbd", f"--defaults-file={self.dir}/sql.cnf", f"--user={user}")
         self.wait_for("mariadbd", lambda: (self.dir / "sql.socket").exists())
         subprocess.run(
-            [self.which("mariadb"), "--no-defaults", f"--socket={self.dir}/sql.socket",
-             "--user=root"], check=True, text=True, env=self.env, stdout=subprocess.DEVNULL,
-            input=f"create user 'slurm'@'127.0.0.1' identified by '{word}';"
-                  "grant all on slurm_acct_db.* to 'slurm'@'127.0.0.1';")
+            [self.which("mariadb"), "--no-defaults", f"--socket={self.dir}/sql.socket", "--user=root"],
+            check=True,
+            text=True,
+            env=self.env,
+            stdout=subprocess.DEVNULL,
+            input=f"create user 'slurm'@'127.0.0.1' identified by '{word}';grant all on slurm_acct_db.* to 'slurm'@'127.0.0.1';",
+        )
         conf = self.dir / "slurmdbd.conf"  # found beside slurm.conf
         conf.touch(0o600)
         conf.write_text(DBD.format(word=word, **self.settings))
         self.daemon("slurmdbd", "slurmdbd", "-D")
-        self.wait_for("slurmdbd", lambda: self.try_out("sacctmgr", "-n", "show", "cluster")
-                      is not None, 60, 0.2)
-        for words in (("add", "cluster", "lab"), ("add", "account", "vision", "cluster=lab"),
-                      ("add", "qos", "long", f"MaxTRESPerUser=cpu={self.qos_cpus}"),
-                      ("add", "user", user, "account=vision", "qos=normal,long")):
+        self.wait_for("slurmdbd", lambda: self.try_out("sacctmgr", "-n", "show", "cluster") is not None, 60, 0.2)
+        for words in (
+            ("add", "cluster", "lab"),
+            ("add", "account", "vision", "cluster=lab"),
+            ("add", "qos", "long", f"MaxTRESPerUser=cpu={self.qos_cpus}"),
+            ("add", "user", user, "account=vision", "qos=normal,long"),
+        ):
             self.out("sacctmgr", "-i", *words)
 
     def daemon(self, name, program, *words):
         log = (self.dir / "log" / f"{name}.out").open("ab")
         self.daemons[name] = subprocess.Popen(
-            [self.which(program), *words], env=self.env, stdin=subprocess.DEVNULL, stdout=log,
-            stderr=log, cwd="/", start_new_session=True)
+            [self.which(program), *words], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True
+        )
 
     def start_controller(self):
         self.daemon("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
@@ -306,8 +337,7 @@ class Lab:
         mark = f"SLURMD_NODENAME={name}".encode()
         for pid in self.processes():
             # A step's own daemon is a child of init by now, and has the node in its command line.
-            if pid != root and (mark in self.environ(pid) or f"[{name}]" in self.command(pid)
-                                or self.is_stepd_of(pid, name)):
+            if pid != root and (mark in self.environ(pid) or f"[{name}]" in self.command(pid) or self.is_stepd_of(pid, name)):
                 self.kill(pid)
 
     def is_stepd_of(self, pid, name):
@@ -329,12 +359,10 @@ class Lab:
 
     def idle(self):
         states = self.try_out("sinfo", "-h", "-N", "-o", "%N %T")
-        return states is not None and {tuple(line.split()) for line in states.splitlines()} == {
-            (name, "idle") for name in self.names}
+        return states is not None and {tuple(line.split()) for line in states.splitlines()} == {(name, "idle") for name in self.names}
 
     def try_out(self, *words):
-        done = subprocess.run(words, env=self.env, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL)
+        done = subprocess.run(words, env=self.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         return done.stdout if done.returncode == 0 else None
 
     def out(self, *words):
@@ -374,24 +402,23 @@ class Lab:
     @staticmethod
     def command(pid):
         try:
-            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(
-                errors="replace")
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
 
     def processes(self):
         mark = f"SLURM_CONF={self.conf}".encode()
         me = os.getpid()
-        return [int(p.name) for p in pathlib.Path("/proc").iterdir()
-                if p.name.isdigit() and int(p.name) != me and mark in self.environ(p.name)]
+        return [
+            int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and int(p.name) != me and mark in self.environ(p.name)
+        ]
 
     def left(self):
         """Command lines of what its jobs have started and that still lives."""
         own = ("slurmctld", "slurmd ", "munged", "slurmd-", "slurmdbd", "mariadbd")
         all_of_it = {pid: self.command(pid) for pid in self.processes()}
         daemons = {daemon.pid for daemon in self.daemons.values()}
-        return {pid: line for pid, line in all_of_it.items() if line and pid not in daemons
-                and not line.split("/")[-1].startswith(own)}
+        return {pid: line for pid, line in all_of_it.items() if line and pid not in daemons and not line.split("/")[-1].startswith(own)}
 
     def close(self):
         if threading.current_thread() is threading.main_thread():

@@ -37,8 +37,7 @@ class SlurmWorld(World):
         (self.work / "trainer.py").write_text((PROGRAMS / "trainer.py").read_text())
 
     def train(self, steps, *flags, where="slurm", pause=0.2):
-        return self.submit("--infra", where, *flags, "--", "/usr/bin/python3", "trainer.py",
-                           str(steps), "--pause", str(pause))
+        return self.submit("--infra", where, *flags, "--", "/usr/bin/python3", "trainer.py", str(steps), "--pause", str(pause))
 
     def slurm_jobs(self, job):
         """{number: state} of all jobs of Slurm that were made for it, as far as Slurm remembers."""
@@ -57,19 +56,23 @@ class SlurmWorld(World):
 
     def running(self, job, limit=60):
         """The number of the job of Slurm in which it trains."""
+
         def one():
             attempts = self.job(job)["attempts"]
             live = [n for n, state in self.slurm_jobs(job).items() if state == "RUNNING"]
             trains = attempts and attempts[-1]["state"] == "Running"
             return live[0] if trains and len(live) == 1 else None
+
         return self.wait_for(f"{job} to run", one, limit, 0.2)
 
     def ended(self, job, limit=120):
         """The state in which it ends. Reads the record in the store, without stoker: nobody but its
         nodes looks after it."""
+
         def over():
             record = ledger_view.record(self.store, job)
             return record["state"] if record and record["state"] in ENDS else None
+
         return self.wait_for(f"{job} to end", over, limit, 0.5)
 
     def lines(self, job):
@@ -94,8 +97,11 @@ class SlurmWorld(World):
     @staticmethod
     def programs(job):
         """Pids of its program, by its own variables: it has none of Slurm's."""
-        return [int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit()
-                and f"STOKER_JOB_ID={job}".encode() in Lab.environ(p.name)]
+        return [
+            int(p.name)
+            for p in pathlib.Path("/proc").iterdir()
+            if p.name.isdigit() and f"STOKER_JOB_ID={job}".encode() in Lab.environ(p.name)
+        ]
 
     def nothing_left(self, job, limit=60):
         """Whoever looks tidies up; then Slurm has no job of it, the nodes no process, the state
@@ -106,6 +112,7 @@ class SlurmWorld(World):
             self.stoker("show", job)
             live = [s for s in self.slurm_jobs(job).values() if s not in self.lab.OVER]
             return not (live or list(requests.glob(f"*-{job}.*")) or self.programs(job))
+
         self.wait_for(f"nothing to be left of {job}", gone, limit, 0.5)
 
 

@@ -182,6 +182,32 @@ TEST(KeeperSets, ATreeThatIsWrittenInPlaceIsKeptFromItsSecondSaveOn) {
   }
 }
 
+// Tables and events that are open all the time, in the folder of the saves and beside them.
+TEST(KeeperSets, WhatIsOpenAllTheTimeHoldsNoKnownSaveUp) {
+  Bench ray;
+  Bench trainer;
+  std::string results;
+  for (int step = 1; step <= 5; ++step) {
+    results += R"({"training_iteration": )" + std::to_string(step) + "}\n";
+    const std::string date = "2026-11-28_00-38-5" + std::to_string(step) + ".817339";
+    ray.files.Open("exp/trial/result.json", results);
+    ray.files.Open("exp/trial/progress.csv", "step\n" + std::to_string(step));
+    ray.files.Write("exp/checkpoint_" + date + "/rank0.bin", StateOf("rank0", step));
+    ray.files.Write("exp/checkpoint_manager_snapshot.json",
+                    "{\"at\": \"checkpoint_" + date + "\"}");
+    const std::string folder = "checkpoint-" + std::to_string(step) + "/";
+    trainer.files.Open("runs/Nov28_host/events.out.tfevents.1.host", StateOf("events", step));
+    for (const char* name : {"model.safetensors", "optimizer.pt", "rng_state.pth"}) {
+      trainer.files.Write(folder + name, StateOf(name, step));
+    }
+    trainer.files.Write(folder + "trainer_state.json", "{}");
+    ray.Run(Duration::Seconds(3));
+    trainer.Run(Duration::Seconds(3));
+    EXPECT_EQ(ray.keeper->commits(), step);
+    EXPECT_EQ(trainer.keeper->commits(), step);
+  }
+}
+
 // Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
 TEST(KeeperSets, ARenameOfWhoEndsAsItWasToldStands) {
   for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "net/host.h"
+#include "store/bucket_url.h"
 #include "store/gcs/gcs_store.h"
-#include "store/host.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,8 @@
 #include "aws/caller.h"
 #include "aws/config.h"
 #include "base/text.h"
-#include "store/host.h"
+#include "net/host.h"
+#include "store/bucket_url.h"
 #include "store/s3/s3_store.h"
 
 namespace stoker {

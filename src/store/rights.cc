@@ -6,7 +6,7 @@
 #include "aws/config.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "store/host.h"
+#include "store/bucket_url.h"
 #include "store/open_s3.h"
 
 namespace stoker {

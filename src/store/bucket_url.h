@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the adapters of buckets take from this machine; inside store/ only.
+// URLs of buckets, for the adapters of store/ alone.
 #pragma once
 
 #include <string>
-
-#include "net/host.h"
 
 namespace stoker {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/host.h"
+#include "store/bucket_url.h"
 
 #include "base/text.h"
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -68,6 +70,16 @@ std::optional<LeftOfNode> LeftOfKey(const std::string& name) {
   const auto rank = WholeNumber(rest.substr(dash + 1, end - dash - 1), 0, INT_MAX);
   if (!attempt || !rank) return std::nullopt;
   return LeftOfNode{static_cast<int>(*attempt), static_cast<int>(*rank)};
+}
+
+Result<std::vector<LeftOfNode>> LeftByNodes(ObjectStore& store, const std::string& job) {
+  std::vector<LeftOfNode> out;
+  STOKER_TRY(ListAll(store, Root(job) + "of-nodes/", [&](const ObjectInfo& info) {
+    const auto left = LeftOfKey(info.key.substr(Root(job).size()));
+    if (left && IsCommitted(info)) out.push_back(*left);
+    return Status::Ok();
+  }));
+  return out;
 }
 
 class Keep {
@@ -255,44 +267,40 @@ class Keep {
     return Status(Code::kConflict, "the attempt is over already");
   }
 
-  // This one and the one before stay: should the program fail on this one, that is next. Of several
-  // nodes each clears away its own.
-  Status ClearAway() {
-    if (!kept_.beside.empty()) return ClearOwn();
-    std::set<int> kept = {config_.attempt};
-    std::vector<std::string> old = {LeftOfNodeKey(config_.job, OfNode())};  // of an earlier try
-    STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListAsLeft(store_, config_.job));
+  // The two newest attempts that left something, this one and the one before: should the program
+  // fail on this one, that is next.
+  std::set<int> Newest(const std::vector<CheckpointInfo>& all,
+                       const std::vector<LeftOfNode>& of_nodes) const {
+    std::set<int, std::greater<>> attempts = {config_.attempt};
     for (const CheckpointInfo& info : all) {
-      if (kept.size() < 2 && info.whole) kept.insert(info.attempt);
+      if (info.whole) attempts.insert(info.attempt);
+    }
+    for (const LeftOfNode& left : of_nodes) attempts.insert(left.attempt);
+    const auto end = attempts.size() > 2 ? std::next(attempts.begin(), 2) : attempts.end();
+    return std::set<int>(attempts.begin(), end);
+  }
+
+  Status ClearAway() {
+    STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListAsLeft(store_, config_.job));
+    STOKER_ASSIGN(const std::vector<LeftOfNode> of_nodes, LeftByNodes(store_, config_.job));
+    const std::set<int> kept = Newest(all, of_nodes);
+    std::vector<std::string> old;
+    for (const CheckpointInfo& info : all) {
       if (kept.count(info.attempt) == 0) old.push_back(AsLeftKey(config_.job, info.attempt));
+    }
+    for (const LeftOfNode& left : of_nodes) {
+      const bool tried = kept_.beside.empty() && left.attempt == config_.attempt &&
+                         left.rank == config_.rank;  // before it was heard that no other wrote
+      if (tried || kept.count(left.attempt) == 0) old.push_back(LeftOfNodeKey(config_.job, left));
     }
     for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
     old.clear();
-    const std::string data = Root(config_.job) + "data/";
-    STOKER_TRY(ListAll(store_, data, [&](const ObjectInfo& info) {
-      const std::string folder = info.key.substr(data.size());
-      const auto attempt = WholeNumber(folder.substr(0, folder.find('-')), 1, INT_MAX);
-      if (!attempt) return Status::Ok();  // not ours to judge
-      const bool mine = StartsWith(info.key, paths::Checkpoints(config_.job) + folder_);
-      const bool now = *attempt == config_.attempt;
-      if (now ? !mine : kept.count(static_cast<int>(*attempt)) == 0) old.push_back(info.key);
-      return Status::Ok();
-    }));
-    for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
-    return Status::Ok();
-  }
-
-  Status ClearOwn() {
-    std::vector<std::string> old;
-    std::set<int> others;  // attempts whose own, by one node, is what the next may begin from
-    STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListAsLeft(store_, config_.job));
-    for (const CheckpointInfo& info : all) others.insert(info.attempt);
-    STOKER_TRY(ListAll(store_, Root(config_.job), [&](const ObjectInfo& info) {
+    STOKER_TRY(ListAll(store_, Root(config_.job) + "data/", [&](const ObjectInfo& info) {
       const auto left = LeftOfKey(info.key.substr(Root(config_.job).size()));
-      const bool mine = left && left->rank == config_.rank && others.count(left->attempt) == 0;
-      if (mine && left->attempt < config_.attempt - 1) {
-        old.push_back(info.key);
-      }
+      if (!left) return Status::Ok();  // not ours to judge
+      const bool tried = left->attempt == config_.attempt && left->rank == config_.rank &&
+                         !StartsWith(info.key, paths::Checkpoints(config_.job) + folder_);
+      if (tried || kept.count(left->attempt) == 0) old.push_back(info.key);
       return Status::Ok();
     }));
     for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
@@ -332,15 +340,10 @@ Result<std::vector<CheckpointInfo>> ListAsLeft(ObjectStore& store, const std::st
 }
 
 Result<std::vector<CheckpointInfo>> ListLeftOfNodes(ObjectStore& store, const std::string& job) {
+  STOKER_ASSIGN(const std::vector<LeftOfNode> left, LeftByNodes(store, job));
   std::vector<CheckpointInfo> out;
-  std::vector<std::string> names;
-  STOKER_TRY(ListAll(store, Root(job) + "of-nodes/", [&](const ObjectInfo& info) {
-    const auto left = LeftOfKey(info.key.substr(Root(job).size()));
-    if (left && IsCommitted(info)) names.push_back(LeftOfNodeName(*left));
-    return Status::Ok();
-  }));
-  for (const std::string& name : names) {
-    STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, name));
+  for (const LeftOfNode& one : left) {
+    STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, LeftOfNodeName(one)));
     out.push_back(std::move(info));
   }
   return out;

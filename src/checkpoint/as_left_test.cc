@@ -120,10 +120,15 @@ TEST_F(AsLeftTest, OfSeveralNodesOnlyTheOneThatAloneHasWritten) {
   const auto both = Keep(3, node(1, true));
   EXPECT_EQ(both->id, "as-left-3-node1");
   EXPECT_NE(both->beside.find("several nodes"), std::string::npos);
-  EXPECT_EQ(Kept(), "as-left-2 as-left-1") << "nothing begins from those of several";
+  EXPECT_EQ(Kept(), "as-left-2") << "nothing begins from those of several";
   EXPECT_EQ(KeptOfNodes(), "as-left-3-node0 as-left-3-node1");
-  EXPECT_EQ(Keep(5, node(0, true))->id, "as-left-5-node0");
-  EXPECT_EQ(KeptOfNodes(), "as-left-3-node1 as-left-5-node0") << "each clears away its own";
+  EXPECT_EQ(Keep(5, node(1, false))->id, "");
+  EXPECT_EQ(Keep(5, node(0, true))->id, "as-left-5");
+  EXPECT_EQ(Kept(), "as-left-5");
+  EXPECT_EQ(KeptOfNodes(), "as-left-3-node0 as-left-3-node1") << "the two newest stay";
+  EXPECT_EQ(Keep(6, node(1, true))->id, "as-left-6-node1");
+  EXPECT_EQ(Kept(), "as-left-5");
+  EXPECT_EQ(KeptOfNodes(), "as-left-6-node1");
 }
 
 TEST_F(AsLeftTest, ComesTooLateForAnAttemptThatIsOver) {

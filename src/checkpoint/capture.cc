@@ -123,7 +123,7 @@ void MomentCapture::Learn(const DirectoryScan& scan, MonoTime now) {
   const std::vector<std::string> told = files_.TakeTold();
   plan_.OnTold(told);
   for (const std::string& remark : plan_.TakeRemarks()) {
-    troubles_.Stays("$STOKER_SAVES: " + remark);
+    troubles_.Note("$STOKER_SAVES: " + remark);
   }
   troubles_.LeavesOut(scan);
   look_.dirty = !later.empty() || !told.empty() || scan.torn;

@@ -155,7 +155,7 @@ TEST(KeeperSets, WhatCountsByRestAloneIsSaidAtTheFirstSave) {
     return lines;
   };
   EXPECT_EQ(said("model.bin", StateOf("model", 1)),
-            "nothing shows when 'model.bin' is whole: it counts after 2s without a change. What "
+            "nothing shows when 'model.bin' is whole: it counts by rest alone. What "
             "helps: another name until it is whole, and a rename then; or lines in the file "
             "$STOKER_SAVES (docs/checkpoints.md)\n");
   EXPECT_EQ(said("model.json", "{}"), "");

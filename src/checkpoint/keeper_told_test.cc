@@ -118,6 +118,90 @@ TEST(KeeperTold, AnEndInItsLastMomentCounts) {
   }
 }
 
+// With exit code 0, before it was copied; also where something of which nothing is told changed.
+TEST(KeeperTold, AGoodEndRightBehindItKeepsAllOfIt) {
+  for (const bool other : {false, true}) {
+    Bench bench(TellingConfig());
+    for (int step = 1; step <= 2; ++step) {
+      bench.files.told.push_back("begin s model.bin");
+      bench.files.Write("model.bin", StateOf("model", step));
+      if (other) bench.files.Write("notes.bin", StateOf("notes", step));
+      bench.files.told.push_back("end s");
+      if (step == 1) bench.Run(Duration::Seconds(30));
+    }
+    bench.files.alive = false;
+    bench.End(0);
+    EXPECT_EQ(bench.Restored()["model.bin"], StateOf("model", 2));
+    EXPECT_EQ(bench.Restored().count("notes.bin"), other ? 1u : 0u);
+  }
+}
+
+// The next one begins, and has written a part, between two looks.
+TEST(KeeperTold, WhatBeginsBetweenTwoLooksIsNotTakenForTheOneBefore) {
+  for (const int64_t part : {0, 10, 30, 60, 90, 120, 200}) {
+    Bench bench(TellingConfig());
+    for (int step = 1; step <= 6; ++step) {
+      const std::string id = std::to_string(step);
+      bench.files.told.push_back("begin " + id);
+      bench.files.Write("model.bin", StateOf("model.bin", step));
+      bench.Run(Duration::Ms(part), Duration::Ms(10));
+      ExpectOneSave(bench.Restored(), {"model.bin", "optim.bin"});
+      bench.files.Write("optim.bin", StateOf("optim.bin", step));
+      bench.files.told.push_back("end " + id);
+      bench.Run(Duration::Ms(step % 2 == 0 ? 10 : 150), Duration::Ms(10));
+      ExpectOneSave(bench.Restored(), {"model.bin", "optim.bin"});
+    }
+    EXPECT_GE(bench.keeper->commits(), 2) << part;
+    bench.files.Kill();
+    bench.End(0, 9);
+    ExpectOneSave(bench.Restored(), {"model.bin", "optim.bin"});
+  }
+}
+
+// Its successor has begun, and it has not ended.
+TEST(KeeperTold, TheNextOneOfARowIsNoProofOfOneThatGoesOn) {
+  Bench bench(TellingConfig());
+  for (int step = 1; step <= 3; ++step) {
+    const std::string folder = "step-" + std::to_string(step);
+    bench.files.told.push_back("begin " + folder + " " + folder);
+    bench.files.Write(folder + "/rank0.bin", StateOf("rank0", step));
+    bench.Run(Duration::Seconds(4));
+    if (step == 2) continue;
+    bench.files.Write(folder + "/rank1.bin", StateOf("rank1", step));
+    bench.files.told.push_back("end " + folder);
+    bench.Run(Duration::Seconds(1));
+  }
+  EXPECT_EQ(bench.Restored().count("step-2/rank0.bin"), 0u);
+  EXPECT_EQ(bench.Restored().count("step-3/rank1.bin"), 1u);
+}
+
+// One that is never closed holds no other up.
+TEST(KeeperTold, OneThatWaitsHoldsNoOtherUp) {
+  Bench bench(TellingConfig());
+  for (int step = 1; step <= 5; ++step) {
+    bench.files.told.insert(bench.files.told.end(), {"begin a held.bin", "end a"});
+    bench.files.Open("held.bin", StateOf("held", step));
+    bench.Run(Duration::Ms(300));
+    bench.files.told.insert(bench.files.told.end(), {"begin b model.bin", "end b"});
+    bench.files.Write("model.bin", StateOf("model", step));
+    bench.Run(Duration::Ms(400));
+    EXPECT_EQ(bench.Restored()["model.bin"], StateOf("model", step));
+  }
+}
+
+TEST(KeeperTold, AFailedOneDoesNotSpoilTheNext) {
+  Bench bench(TellingConfig());
+  bench.files.told = {"begin 1 model.bin"};
+  bench.files.Open("model.bin");
+  bench.Run(Duration::Ms(200));
+  bench.files.told = {"failed 1", "begin 2 model.bin"};
+  bench.Run(Duration::Ms(200));
+  bench.files.Close("model.bin", StateOf("model", 2));
+  bench.files.told = {"end 2"};
+  bench.Run(Duration::Ms(500));
+  EXPECT_EQ(bench.Restored()["model.bin"], StateOf("model", 2));
+}
+
 TEST(KeeperTold, AFailedOneDoesNotCount) {
   Bench bench(TellingConfig());
   for (int step = 1; step <= 4; ++step) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/digest.h"
+#include "job/checkpoint_name.h"
 
 namespace stoker {
 namespace {
@@ -134,10 +135,12 @@ std::optional<LeftNewer> NewerThanSaved(const Job& job) {
   std::optional<LeftNewer> out;
   for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
     if (!out && !it->as_left.empty()) out = {it->as_left, "", Duration{it->left_newer_ms}};
-    if (!it->newest_checkpoint.empty()) {
-      if (out) out->than = it->newest_checkpoint;
-      break;
-    }
+    const bool went_on = !it->restore.empty() && it->restore.find(kAsLeft) == std::string::npos;
+    const std::string& whole =
+        went_on && it->newest_checkpoint.empty() ? it->restore : it->newest_checkpoint;
+    if (whole.empty()) continue;
+    if (out) out->than = whole;
+    break;
   }
   return out && !out->than.empty() ? out : std::nullopt;
 }

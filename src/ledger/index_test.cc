@@ -198,6 +198,10 @@ TEST(Summary, NamesWhatIsNewerThanTheNewestCheckpoint) {
   EXPECT_EQ(SummaryOf(job).remark, said) << "the second saved nothing";
   job.attempts.back().newest_checkpoint = "2-1";
   EXPECT_EQ(SummaryOf(job).remark, "");
+  job.attempts.resize(1);
+  job.attempts[0].newest_checkpoint.clear();
+  job.attempts[0].restore = "otherjob/1-3";
+  EXPECT_NE(SummaryOf(job).remark.find("newer than checkpoint otherjob/1-3"), std::string::npos);
 }
 
 TEST(Summary, NoReasonStandsBesideWhatRuns) {

@@ -215,7 +215,8 @@ CheckpointPlan::Serving CheckpointPlan::Serve(const SavedSet& saved, MonoTime no
         });
     if (!same) continue;
     const UnitVerdict verdict = JudgeFiles(unit->second, now);
-    if (verdict.standing == Standing::kWriting) waits = true;
+    const bool goes_on = saved.reason != CandidateReason::kTold && BegunAs(unit->second) != nullptr;
+    if (verdict.standing == Standing::kWriting || goes_on) waits = true;
     const bool said = clean_ || saved.reason == CandidateReason::kTold;
     const bool clean = said && verdict.standing == Standing::kUnmarked;
     if (!verdict.closed() && !clean && verdict.standing != Standing::kWriting &&
@@ -300,7 +301,6 @@ std::optional<Candidate> CheckpointPlan::Make(const SavedSet& saved, MonoTime no
   out.took = LongestStretch(std::move(writes), options_.quiet);
   out.cycle = sets_.saves();
   if (saved.reason == CandidateReason::kDone) out.done = done_used_ + 1;
-  if (saved.reason == CandidateReason::kTold) out.done = told_used_ + 1;
   return out;
 }
 
@@ -364,13 +364,7 @@ std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
   if (done_mark_) return DecideDone(now);
   if (ended_ && clean_ && !MetAFullDisk()) return DecideClean(now);
   if (done_used_ > 0 || (!ended_ && !seen_.task_alive())) return std::nullopt;
-  while (!told_saved_.empty()) {
-    const Serving serving = Serve(told_saved_.front(), now);
-    if (serving == Serving::kWaits) break;
-    auto candidate = serving == Serving::kReady ? Make(told_saved_.front(), now) : std::nullopt;
-    if (candidate) return candidate;
-    told_saved_.erase(told_saved_.begin());
-  }
+  if (auto candidate = DecideTold(now)) return candidate;
   for (int look = 0; look < 2; ++look) {
     if (look == 1 && !OrderWillShow(now)) NoteSaved(now);
     for (auto it = sets_.saved().begin(); it != sets_.saved().end();) {
@@ -495,9 +489,9 @@ std::string CheckpointPlan::TakeUnproven(MonoTime now) {
     });
     if (long_open) continue;
     said_unproven_ = true;
-    return "nothing shows when '" + Printable(id) + "' is whole: it counts after " +
-           FormatDuration(options_.quiet) +
-           " without a change. What helps: another name until it is whole, and a rename then; or "
+    return "nothing shows when '" + Printable(id) +
+           "' is whole: it counts by rest alone. What helps: another name until it is whole, and a "
+           "rename then; or "
            "lines in the file $STOKER_SAVES (docs/checkpoints.md)";
   }
   return "";

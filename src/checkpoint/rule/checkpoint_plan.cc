@@ -106,7 +106,6 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
   }
   if (seen_.last_change() != before) refused_.clear();
   Evaluate(now);
-  if (!OrderWillShow(now)) NoteTold();
   for (const auto& [path, place] : base_) {
     if (units_.by_id.count(place.unit) != 0) {
       gone_since_.erase(place.unit);
@@ -155,7 +154,7 @@ void CheckpointPlan::OnEnded(const Ended& how, MonoTime now) {
   ended_at_ = now;
   seen_.OnEnded(clean_, now);
   Evaluate(now);
-  NoteTold();
+  OnTold({});  // nothing is written any more: what has just ended is as it lies there
   for (const ToldSaves::Save& left : told_.TakeOpen()) {
     if (!clean_) Doubt(left);
   }
@@ -233,7 +232,6 @@ void CheckpointPlan::OnCounted(const Candidate& candidate) {
   };
   std::erase_if(sets_.saved(), [&](const auto& entry) { return is_in(entry.second); });
   std::erase_if(told_saved_, is_in);
-  if (candidate.reason == CandidateReason::kTold) ++told_used_;
   if (sets_.saved().empty() && told_saved_.empty()) {
     std::erase_if(shelf_, [&](const auto& entry) {
       return base_.count(entry.first) == 0 && seen_.files().count(entry.first) == 0;
@@ -297,8 +295,8 @@ MonoTime CheckpointPlan::LastChange(const SaveUnit& unit) const {
 }
 
 bool CheckpointPlan::Pending() const {
-  if (done_mark_ || told_.has_ended() || !told_saved_.empty() || seen_.has_writes() ||
-      seen_.awaits_hints() || !writes_.empty())
+  if (done_mark_ || told_.has_ended() || !told_ended_.empty() || !told_saved_.empty() ||
+      seen_.has_writes() || seen_.awaits_hints() || !writes_.empty())
     return true;
   return std::any_of(units_.by_id.begin(), units_.by_id.end(), [&](const auto& entry) {
     if (!Changed(entry.second)) return false;

@@ -50,7 +50,7 @@ struct Candidate {
   std::set<std::string> excluded;  // that are not, though they are there
   std::set<std::string> marked;    // units that a mark has shown to be whole
   int64_t cycle = 0;               // most often that anything was saved in this attempt
-  int64_t done = 0;                // with kDone and kTold: how often the program has said so
+  int64_t done = 0;                // with kDone: how often the program has said so
   int64_t step = -1;               // number of the newest unit, where names have one
   bool counted = false;            // that number grows from one checkpoint to the next
   Duration took;                   // the longest that was written in it at one go
@@ -64,8 +64,8 @@ class CheckpointPlan {
   void OnEvents(const std::vector<FileEvent>& events);
   // `later`: hints that came while the scan was made; they are to be given to OnEvents afterwards.
   void OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later = {});
-  // Lines of $STOKER_SAVES, read after the newest scan: what begins is known before it is looked
-  // at, and what ends is looked at once more.
+  // Lines of $STOKER_SAVES, read after the newest scan; to be called after each, also without any.
+  // What begins is known before it is looked at, and what ends is looked at once more.
   void OnTold(const std::vector<std::string>& lines);
   // Of these lines, which say nothing, and why; since the last call.
   std::vector<std::string> TakeRemarks() { return told_.TakeRemarks(); }
@@ -153,7 +153,9 @@ class CheckpointPlan {
   const ToldSaves::Save* BegunAs(const SaveUnit& unit) const;
   bool IsTold(const SaveUnit& unit) const;
   void NoteTold();
-  SavedSet SaveOfTold(const ToldSaves::Save& told);
+  void NoteEnded(const ToldSaves::Save& told);
+  SavedSet SaveOfTold(const ToldSaves::Save& told) const;
+  std::optional<Candidate> DecideTold(MonoTime now);
   void Doubt(const ToldSaves::Save& told);
   bool Changed(const SaveUnit& unit) const;
   bool Copied(const SaveUnit& unit) const;
@@ -200,12 +202,13 @@ class CheckpointPlan {
   std::map<std::string, MonoTime> gone_since_;  // units of `base_` that are not there
   std::set<std::string> marked_units_;          // that were whole by a mark in this attempt
   ToldSaves told_;
+  std::vector<ToldSaves::Save> told_ended_;  // that are to be looked at once more
+  std::vector<ToldSaves::Save> told_failed_;
   std::vector<SavedSet> told_saved_;  // what lay there when it said that each had ended
   std::optional<SavedSet> done_;      // what lay there when the program said so
   bool said_unproven_ = false;
   bool done_mark_ = false;
   int64_t done_used_ = 0;  // how often
-  int64_t told_used_ = 0;  // how often a save that it told of has ended and counted
   bool ended_ = false;
   bool clean_ = false;
   bool graceful_ = false;

@@ -65,8 +65,9 @@ bool ToldSaves::Save::Covers(std::string_view path) const {
 void ToldSaves::AddPath(Save* save, std::string path) {
   path = Plain(path);
   for (const std::string& name : names_) {
-    if (path == name) path.clear();
-    if (StartsWith(path, name + "/")) path.erase(0, name.size() + 1);
+    if (path != name && !StartsWith(path, name + "/")) continue;
+    path.erase(0, std::min(path.size(), name.size() + 1));
+    break;
   }
   if (!StartsWith(path, "/") && !StartsWith(path, "../")) {
     save->paths.insert(path);
@@ -80,6 +81,7 @@ void ToldSaves::Begin(const std::string& id, std::string_view rest) {
   if (open_.size() >= kMostOpen && open_.count(id) == 0) return;
   Save& save = open_[id];
   save.id = id;
+  save.begun = lines_;
   if (rest.empty()) save.paths.insert("");
   if (rest.empty() || rest.front() != '"') {
     if (!rest.empty()) AddPath(&save, std::string(rest));
@@ -92,6 +94,7 @@ void ToldSaves::Begin(const std::string& id, std::string_view rest) {
 }
 
 void ToldSaves::OnLine(std::string_view line) {
+  ++lines_;
   std::string_view rest = line;
   const std::string_view word = TakeWord(&rest);
   if (word.empty()) return;
@@ -100,6 +103,7 @@ void ToldSaves::OnLine(std::string_view line) {
   const bool ends = (word == "end" || word == "failed") && !id.empty() && rest.empty();
   const auto open = open_.find(id);
   if (ends && open != open_.end()) {
+    open->second.ended = lines_;
     (word == "end" ? ended_ : failed_).push_back(std::move(open->second));
     open_.erase(open);
     return;

@@ -11,6 +11,7 @@
 // between quotes, as a JSON string, and several may then stand in one line. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +25,8 @@ class ToldSaves {
   struct Save {
     std::string id;
     std::set<std::string> paths;  // relative to the checkpoint directory; "" is all of it
+    int64_t begun = 0;            // places of its lines, in their order
+    int64_t ended = 0;
     bool Covers(std::string_view path) const;
   };
 
@@ -50,6 +53,7 @@ class ToldSaves {
   void AddPath(Save* save, std::string path);
 
   std::vector<std::string> names_;
+  int64_t lines_ = 0;
   std::map<std::string, Save> open_;  // by id
   std::vector<Save> ended_;
   std::vector<Save> failed_;

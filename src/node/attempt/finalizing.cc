@@ -141,8 +141,14 @@ Duration Finalizing::LeftNewer(const std::string& newest, MonoTime last) const {
   const auto manifest =
       LoadManifest(here_.store, name.job.empty() ? here_.config.job.id : name.job, name.name);
   if (!manifest.ok()) return {};
+  WallTime saved;  // created: once it was uploaded, which may have taken long
+  for (const auto& part : manifest->parts) {
+    for (const ManifestFile& file : part.files)
+      saved = std::max(saved, WallTime{file.mtime_ns / 1'000'000});
+  }
+  if (saved.ms == 0) saved = manifest->created;
   const WallTime changed = here_.clock.Wall() - (here_.clock.Mono() - last);
-  return std::max(changed - manifest->created, Duration{});
+  return std::max(changed - saved, Duration{});
 }
 
 std::string Finalizing::HowToUse(const AsLeftKept& kept, bool any_whole) const {
@@ -223,7 +229,7 @@ std::vector<std::string> Finalizing::lost() const {
 
 void Finalizing::Complete(NodeReport& report) const {
   const std::lock_guard lock(mutex_);
-  report.left_newer_ms = left_newer_.ms;
+  if (left_newer_.ms > 0) report.left_newer_ms = left_newer_.ms;  // else a forerunner's stands
   if (unsaved_.files == 0) return;
   report.unkept = unsaved_.files;
   report.unkept_in = unsaved_.in;

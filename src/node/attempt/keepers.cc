@@ -80,7 +80,9 @@ KeeperConfig AttemptKeepers::ConfigOf(const std::string& restored) {
   config.num_nodes = mine.job.num_nodes;
   config.quiet = mine.spec.checkpoints.quiet;
   config.complete = mine.spec.checkpoints.complete;
-  config.names = {here_.CheckpointDir(), mine.spec.checkpoints.path};
+  const std::string directory = here_.CheckpointDir();
+  config.names = {directory, sys::RealPath(directory).value_or(directory),
+                  mine.spec.checkpoints.path};
   config.keep = mine.spec.checkpoints.keep;
   // One of another job, or one that was left, lies in another place: it is kept anew.
   const bool own = restored.find('/') == std::string::npos;

@@ -182,6 +182,42 @@ TEST(KeeperSets, ATreeThatIsWrittenInPlaceIsKeptFromItsSecondSaveOn) {
   }
 }
 
+// By its name it is a part; that older ones go while newer ones come shows that it counts saves.
+TEST(KeeperSets, APartsNumberThatRotatesCountsSaves) {
+  for (const int64_t pause : {900, 3'000, 11'000}) {
+    Bench bench;
+    for (int step = 1; step <= 9; ++step) {
+      const auto shard = [](int at) { return "shard-000" + std::to_string(at) + ".raw"; };
+      bench.files.Write(shard(step), StateOf("shard", step));
+      if (step > 2) bench.files.Delete(shard(step - 2));
+      bench.Run(Duration::Ms(pause));
+      const Contents restored = bench.Restored();
+      if (pause >= 3'000 && step > 5) EXPECT_EQ(restored.count(shard(step)), 1u) << pause;
+      EXPECT_LE(restored.size(), 2u);
+    }
+    bench.files.Kill();
+    bench.End(0, 9);
+    EXPECT_EQ(bench.Restored().count("shard-0008.raw"), 1u) << pause;
+  }
+}
+
+// Parts of one save that are written anew, each after it was removed.
+TEST(KeeperSets, PartsThatAreRemovedAndWrittenAnewCountNoSaves) {
+  Bench bench;
+  const std::vector<std::string> ranks = {"rank0.raw", "rank1.raw", "rank2.raw"};
+  for (int step = 1; step <= 6; ++step) {
+    for (const std::string& name : ranks) {
+      bench.files.Delete(name);
+      bench.Run(Duration::Ms(40));
+      bench.files.Write(name, StateOf(name, step));
+      bench.Run(Duration::Ms(400));
+    }
+    bench.Run(Duration::Seconds(3));
+    ExpectOneSave(bench.Restored(), ranks);
+  }
+  EXPECT_GE(bench.keeper->commits(), 5);
+}
+
 // Tables and events that are open all the time, in the folder of the saves and beside them.
 TEST(KeeperSets, WhatIsOpenAllTheTimeHoldsNoKnownSaveUp) {
   Bench ray;

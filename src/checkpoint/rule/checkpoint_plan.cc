@@ -53,6 +53,10 @@ void CheckpointPlan::Evaluate(MonoTime now) {
     }
     units_ = UnitsOf(seen_, sets_.rows());
     if (sets_.KnowTrees(units_)) units_ = UnitsOf(seen_, sets_.rows());
+    if (sets_.KnowRotation(units_)) {
+      units_ = UnitsOf(seen_, sets_.rows());
+      RowsChanged();
+    }
     for (const auto& [id, unit] : units_.by_id) {
       if (seen_.files().count(id + "/" + kCompleteMark) != 0) sets_.KnowMarked(unit.line);
     }

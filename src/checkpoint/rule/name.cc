@@ -146,7 +146,7 @@ bool MatchesAny(std::string_view patterns, std::string_view text) {
   return false;
 }
 
-SaveRow RowOf(std::string_view name) {
+SaveRow RowOf(std::string_view name, bool parts_count) {
   SaveRow row;
   const StepNumber step = StepInPath(name);
   if (step.certain()) row.numbers.push_back(step.value);
@@ -157,7 +157,7 @@ SaveRow RowOf(std::string_view name) {
     }
     const size_t end = EndOfDigits(name, at);
     const std::string_view digits = name.substr(at, end - at);
-    if (OfPart(name, at, end) || OfExtension(name, at)) {
+    if ((!parts_count && OfPart(name, at, end)) || OfExtension(name, at)) {
       row.name += digits;
     } else {
       row.name += '#';

@@ -30,7 +30,8 @@ struct SaveRow {
   std::vector<int64_t> numbers{};
   bool operator==(const SaveRow&) const = default;
 };
-SaveRow RowOf(std::string_view name);
+// `parts_count`: digits that tell parts apart are numbers, too.
+SaveRow RowOf(std::string_view name, bool parts_count = false);
 // A date in it: of a folder, it names a run and no save.
 bool IsStamp(std::string_view name);
 

@@ -272,11 +272,8 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
     SaveLine& line = *Line(unit, write);
     if (NotARow(line, unit, units, seen)) {
       rows_.none.insert(unit.line);
-      // What was taken for saves were parts of one: which belong together shows from here on.
-      lines_.clear();
-      unsure_.clear();
-      saved_.clear();
-      newest_set_ = 0;
+      // What was taken for saves were parts of one.
+      ForgetLines();
       writes->erase(writes->begin(), it);
       return true;
     }
@@ -298,6 +295,42 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
 
 void Sets::Counted(const std::string& line) {
   if (SaveLine* found = Find(line)) found->counted = true;
+}
+
+// Which belong together shows from here on.
+void Sets::ForgetLines() {
+  lines_.clear();
+  unsure_.clear();
+  saved_.clear();
+  newest_set_ = 0;
+}
+
+// shard-1 went, shard-2 stayed, and shard-3 came: parts of one save do not go like that.
+bool Sets::KnowRotation(const SaveUnits& units) {
+  std::map<std::string, std::set<int64_t>> now;
+  for (const auto& [id, unit] : units.by_id) {
+    if (!unit.single() || unit.layout != nullptr || unit.numbered()) continue;
+    const SaveRow row = RowOf(id.substr(id.rfind('/') + 1), true);
+    if (row.numbers.size() != 1) continue;
+    now[unit.beside.empty() ? row.name : unit.beside + "/" + row.name].insert(row.numbers[0]);
+  }
+  bool news = false;
+  for (const auto& [line, numbers] : now) {
+    Parts& parts = parts_[line];
+    const int64_t highest = *numbers.rbegin();
+    if (numbers.count(parts.gone) != 0) parts.gone = -1;
+    for (const int64_t number : parts.there) {
+      if (numbers.count(number) == 0 && number < highest) parts.gone = std::max(parts.gone, number);
+    }
+    const bool later = !parts.there.empty() && highest > *parts.there.rbegin();
+    const auto stayed = numbers.upper_bound(parts.gone);
+    if (parts.gone >= 0 && later && stayed != numbers.end() && *stayed < highest) {
+      news = rows_.rotated.insert(line).second || news;
+    }
+    parts.there = numbers;
+  }
+  if (news) ForgetLines();
+  return news;
 }
 
 bool Sets::KnowTrees(const SaveUnits& units) {

@@ -75,6 +75,8 @@ class Sets {
   bool Guessed(int set) const;
   const KnownRows& rows() const { return rows_; }
   void KnowLayout(const std::string& line, const Layout* layout) { rows_.layouts[line] = layout; }
+  // True: that is news, and `units` is to be made anew.
+  bool KnowRotation(const SaveUnits& units);
   // True: that is news.
   bool KnowTrees(const SaveUnits& units);
   // All of the unit that its newest save is of counts now.
@@ -98,6 +100,7 @@ class Sets {
   int Split(const std::string& name, const SaveLine& line, const SaveUnits& units,
             const Seen& seen);
   void RoundIsOver(const SaveLine& line, int apart, const SaveUnits& units);
+  void ForgetLines();
   void ForgetWorkingName(const std::string& from, const SaveUnits& units);
   uint64_t EndedAt(const SaveLine& line, const SaveUnits& units, const Seen& seen) const;
 
@@ -107,6 +110,13 @@ class Sets {
   std::map<int, SavedSet> saved_;
   std::set<int> unsure_;  // sets of whose lines it is not known which was saved first
   KnownRows rows_;
+  // Of names that differ in a part's number: those that are there, and the highest that went while
+  // higher ones stayed.
+  struct Parts {
+    std::set<int64_t> there;
+    int64_t gone = -1;
+  };
+  std::map<std::string, Parts> parts_;
   int last_set_ = 0;
   int newest_set_ = 0;  // of the newest save
   int64_t saves_ = 0;

@@ -263,6 +263,11 @@ class Sorter {
     return unit;
   }
 
+  bool Rotated(const SaveUnit& unit, std::string_view name) const {
+    return !known_.rotated.empty() &&
+           known_.rotated.count(Joined(unit.beside, RowOf(name, true).name)) != 0;
+  }
+
   // Deep in a tree, a number alone tells nothing: parts of an array have such names.
   void GiveRow(SaveUnit* unit, std::string_view name) const {
     unit->row = RowOf(name);
@@ -270,8 +275,10 @@ class Sorter {
     const StepNumber step = StepInPath(name);
     const bool told = step.of != StepNumber::Of::kNothing;
     if (!unit->beside.empty() && !listed && !told) unit->row = SaveRow{.name = std::string(name)};
+    const bool rotated = unit->layout == nullptr && !unit->numbered() && Rotated(*unit, name);
+    if (rotated) unit->row = RowOf(name, true);
     unit->line = Joined(unit->beside, unit->row.name);
-    unit->weak = unit->layout == nullptr && !step.certain() && unit->numbered();
+    unit->weak = unit->layout == nullptr && !step.certain() && unit->numbered() && !rotated;
     if (known_.none.count(unit->line) != 0) {
       unit->weak = false;
       unit->row = SaveRow{.name = std::string(name)};

@@ -56,7 +56,9 @@ struct KnownRows {
   std::set<std::string> none;    // lines whose older members were written again
   std::set<std::string> marked;  // lines whose folders the user marks as complete
   std::string complete;          // a folder with a file of this name is a unit; "" = none is said
-  std::set<std::string> trees;   // folders of more files than can be followed
+  std::set<std::string> trees;
+  std::set<std::string> rotated;  // lines of which older members went while newer ones came   //
+                                  // folders of more files than can be followed
 };
 
 struct SaveUnits {

@@ -253,6 +253,43 @@ def test_newer(results, world):
     world.stoker("cancel", again.stdout.strip(), check=True)
 
 
+# Each node holds a file open for as long as it lives.
+HELD = """
+import os, time
+held = open('checkpoints/state.bin', 'w')
+held.write('half of node ' + os.environ['STOKER_NODE_RANK'])
+held.flush()
+print('held', flush=True)
+time.sleep(600)
+"""
+
+
+def test_left_by_several(results, world):
+    """What each of several nodes left can be fetched, and nothing begins from it."""
+    world.program(HELD, "held.py")
+    job = world.submit("--name", "several", "--num-nodes", "2", "--", PYTHON, "held.py")
+    world.wait_for("both hold their file", lambda: world.stoker("logs", job).stdout.count("held") == 2)
+    time.sleep(1)
+    world.stoker("cancel", job, check=True)
+    ended(world, job)
+    names = [f"as-left-1-node{rank}" for rank in (0, 1)]
+    listed = [(c["id"], c["as_left"], c["whole"]) for c in world.json("checkpoints", job)]
+    results.check("several: checkpoints names both", listed == [(name, True, False) for name in names], listed)
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check(
+        "several: the log says for what",
+        all(f"for 'stoker get {job} {name}' alone: several nodes write checkpoints" in log for name in names),
+        log,
+    )
+    got = [world.stoker("get", job, name, name) for name in names]
+    texts = [(world.work / name / "state.bin").read_text() for name in names if (world.work / name).exists()]
+    results.check("several: get fetches each", texts == ["half of node 0", "half of node 1"], (got, texts))
+    refused = world.stoker("run", "--from", f"{job}/{names[0]}", "--", "true")
+    results.check(
+        "several: no job goes on from one", refused.returncode == 2 and "what one of several nodes left" in refused.stderr, refused.stderr
+    )
+
+
 def test_fails_on_it(results, world):
     """A program that cannot use what it left begins at the beginning, and is not blamed."""
     job = world.submit("--name", "fails", "--max-restarts", "1", "--", PYTHON, "database.py", "x")
@@ -299,6 +336,7 @@ def main():
         test_running(results, world)
         test_as_left(results, world)
         test_newer(results, world)
+        test_left_by_several(results, world)
         test_fails_on_it(results, world)
         test_no_time(results, world)
     results.finish()

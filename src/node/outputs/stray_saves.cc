@@ -96,8 +96,8 @@ std::string StraySaves::Look() {
   TreeFilter filter;
   filter.enter = [this](const std::string& path) { return !passed_(path); };
   filter.wanted = [&](const FileFact& fact) {
-    const bool made = fact.ctime_ns > begun_ns_ && LooksLikeOne(fact) &&
-                      !LiesInACache(fact.path) && !passed_(fact.path);
+    const bool made = fact.ctime_ns > begun_ns_ && LooksLikeOne(fact) && !LiesInACache(fact.path) &&
+                      !passed_(fact.path);
     if (found.empty() && made && IsSave(fact)) found = fact.path;
     return false;
   };

@@ -9,12 +9,12 @@
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
-#include "cli/allocation.h"
 #include "cli/full_store.h"
-#include "cli/interrupts.h"
-#include "cli/job_watch.h"
 #include "cli/log_printer.h"
 #include "cli/story.h"
+#include "cli/terminal/interrupts.h"
+#include "client/job_watch.h"
+#include "client/submit/allocation.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "node/attempt/own_variables.h"
@@ -234,7 +234,7 @@ class Attached {
   Result<AttachResult> Run() {
     STOKER_ASSIGN(store_, context_.store());
     STOKER_ASSIGN(Controller * controller, context_.controller());
-    JobWatch watch(*controller, context_.clock(), store_->traits(), job_);
+    client::JobWatch watch(*controller, context_.clock(), store_->traits(), job_);
     STOKER_ASSIGN(reader_, LogReader::Open(*store_, job_));
     FollowMark follow(*store_, context_.clock(), job_);
     const Duration poll = std::min(store_->traits().poll, Duration::Seconds(2));
@@ -275,7 +275,7 @@ class Attached {
 
   // It is told to end with its allocation.
   bool StaysFor() {
-    if (!options_.tie || !InterruptedByTerm() || !IsEnding(context_.clock(), *options_.tie))
+    if (!options_.tie || !InterruptedByTerm() || !client::IsEnding(context_.clock(), *options_.tie))
       return false;
     ForgetInterrupts();
     if (!ends_inside_) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "job/job.h"
 #include "provider/slurm/slurm_allocation.h"
 

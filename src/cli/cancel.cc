@@ -10,13 +10,12 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/confirm.h"
-#include "cli/context.h"
-#include "cli/late_cancel.h"
-#include "cli/private_env.h"
-#include "cli/reserve.h"
 #include "cli/story.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/open/late_cancel.h"
+#include "client/open/reserve.h"
+#include "client/submit/private_env.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "node/outputs/unsaved.h"
@@ -71,11 +70,11 @@ Status HaltHere(Context& context, Ledger& ledger, const std::string& job) {
 Result<JobRead> AskWithoutRoom(Context& context, Ledger& ledger, const std::string& job) {
   context.Say("the disk is full: giving back the room that stoker keeps for this");
   for (int tries = 0; tries < 3; ++tries) {
-    (void)LetGoOfReserve(context);
+    (void)client::LetGoOfReserve(context);
     auto asked = CancelInRecord(ledger, job, context.user());
     if (!asked.status().Is(Code::kNoSpace)) return asked;
   }
-  const bool remembered = RememberCancel(context, ledger, job);
+  const bool remembered = client::RememberCancel(context, ledger, job);
   STOKER_TRY(HaltHere(context, ledger, job).WithContext("ending job " + job + " on a full disk"));
   context.Say("job " + job + ": its processes on this machine were ended at once");
   auto asked = CancelInRecord(ledger, job, context.user());
@@ -145,7 +144,7 @@ Status HeedFullDisk(Context& context, const PassResult& pass, Cancelling* one) {
     context.Say("no room to note how job " + one->id + " ends: " + pass.trouble->message() +
                 "; it ends all the same, within some minutes");
   }
-  (void)LetGoOfReserve(context);
+  (void)client::LetGoOfReserve(context);
   if (AnyRuns(pass) || now - *one->full <= kForRoom) return Status::Ok();
   return pass.trouble
       ->WithContext("job " + one->id +
@@ -285,7 +284,7 @@ bool TakesOthers(Context& context, const AllJobs& all) {
   context.Say((one ? "a job of the user name '" : "jobs of the user name '") + name +
               "' and another id " + (one ? "has" : "have") +
               " not ended: " + Join(all.others_told, ", "));
-  if (Confirm(context, "Cancel " + std::string(one ? "it" : "these") + ", too?")) return true;
+  if (context.Confirm("Cancel " + std::string(one ? "it" : "these") + ", too?")) return true;
   context.Say((one ? "it is" : "they are") + std::string(" left: 'stoker cancel --all --user ") +
               name + "' takes them; 'stoker config set me ID' makes another computer yours");
   context.exit_code = 1;
@@ -302,7 +301,7 @@ Result<std::vector<std::string>> AllOfThem(Context& context, const CancelOptions
                                      : Printable(options.user) + " has no job that has not ended");
   }
   const std::string asked = std::to_string(ids.size()) + " jobs: " + Join(all.told, ", ");
-  if (!ids.empty() && !options.yes && !Confirm(context, "Cancel " + asked + "?")) {
+  if (!ids.empty() && !options.yes && !context.Confirm("Cancel " + asked + "?")) {
     return Status(Code::kUsage, "--all means " + asked, "Add --yes to cancel them");
   }
   if (TakesOthers(context, all)) ids.insert(ids.end(), all.others.begin(), all.others.end());
@@ -354,7 +353,7 @@ Status Run(Context& context, const CancelOptions& options) {
     if (one.over()) Tell(context, one, all.size() == 1);
   }
   if (!all.empty()) CancelThem(context, !options.no_wait, &all);
-  ForgetPrivate(context);
+  client::ForgetPrivate(context);
   if (all.size() == 1 && !all[0].failed.ok()) return all[0].failed;
   nlohmann::json out = nlohmann::json::array();
   size_t failed = 0;

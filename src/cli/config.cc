@@ -2,10 +2,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
-#include "cli/settings_notes.h"
 #include "cli/table.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/open/settings_notes.h"
 #include "spec/settings.h"
 #include "sys/file.h"
 
@@ -35,10 +35,10 @@ Result<std::string> Effective(Context& context, const Settings& settings, const 
 
 // The store of the settings, or of `settings` to be, is made anew by the next run.
 Status MakeAnew(Context& context, const Settings& settings) {
-  const SettingsNotes notes(context.places());
-  StoreNote note = notes.OfStore(settings.store);
+  const client::SettingsNotes notes(context.places());
+  client::StoreNote note = notes.OfStore(settings.store);
   const std::string before = note.ids.empty() ? "" : note.ids.back();
-  GiveUp(&note);
+  client::GiveUp(&note);
   STOKER_TRY(notes.Save(note).WithContext("remembering that the store is given up"));
   context.Say("the next 'stoker run' makes a new store in " + settings.store +
               (before.empty() ? "" : ", if ledger " + before + " is not there by then"));

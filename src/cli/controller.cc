@@ -5,14 +5,14 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
-#include "cli/holdings.h"
-#include "cli/interrupts.h"
-#include "cli/private_env.h"
-#include "cli/removals.h"
 #include "cli/story.h"
-#include "cli/timer.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/clear/holdings.h"
+#include "client/clear/removals.h"
+#include "client/submit/private_env.h"
+#include "client/timer.h"
 #include "controller/all_jobs.h"
 
 namespace stoker::cli {
@@ -133,9 +133,9 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
       TellNotes(context, options, id, pass);
       tally.Add(id, pass);
     });
-    ForgetPrivate(context);
-    SweepProvidersAtTimes(context);
-    tally.AddRemoved(RemoveDueAtTimes(context));
+    client::ForgetPrivate(context);
+    client::SweepProvidersAtTimes(context);
+    tally.AddRemoved(client::RemoveDueAtTimes(context));
     if (options.once && !result.ok()) return result.status();
     if (context.json && (news.Is(tally, result.status()) || options.once)) {
       context.Print(tally.Line(context.clock().Wall(), result));
@@ -151,8 +151,11 @@ Status Run(Context& context, const ControllerOptions& options) {
     return Status(Code::kUsage, "--install and --uninstall contradict each other",
                   "Give only one of them");
   }
-  if (options.install) return InstallTimer(context);
-  if (options.uninstall) return UninstallTimer(context);
+  if (options.install || options.uninstall) {
+    STOKER_TRY(options.install ? client::InstallTimer(context) : client::UninstallTimer(context));
+    if (context.json) context.Print(nlohmann::json{{"timer", options.install}}.dump() + "\n");
+    return Status::Ok();
+  }
   const auto interval = ParseDuration(options.interval);
   if (!interval.ok() || interval->ms < 50) {
     return Status(

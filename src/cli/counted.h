@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "job/job.h"
 #include "port/counted.h"
 #include "spec/job_spec.h"

@@ -10,12 +10,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
-#include "cli/context.h"
 #include "cli/doctor_rights.h"
 #include "cli/table.h"
-#include "cli/tiers.h"
-#include "cli/timer.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/tiers.h"
+#include "client/timer.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
 #include "provider/local/local_capacity.h"
@@ -278,13 +278,14 @@ class Doctor {
   }
 
   void Timer() {
-    const bool installed = TimerInstalled(context_);
+    const bool installed = client::TimerInstalled(context_);
     Add("recovery timer", installed ? "ok" : "note",
-        installed ? "installed"
-                  : std::string("none: after a machine dies without notice, its job waits for "
-                                "the next stoker command; ") +
-                        (TimerPossible() ? "'stoker controller --install' installs one"
-                                         : "a 'stoker controller' that you keep running helps"));
+        installed
+            ? "installed"
+            : std::string("none: after a machine dies without notice, its job waits for "
+                          "the next stoker command; ") +
+                  (client::TimerPossible() ? "'stoker controller --install' installs one"
+                                           : "a 'stoker controller' that you keep running helps"));
   }
 
   static std::string FindProgram(const std::string& name) {

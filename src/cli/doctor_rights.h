@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 
 namespace stoker::cli {
 

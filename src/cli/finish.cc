@@ -2,12 +2,13 @@
 #include "cli/finish.h"
 
 #include "base/json.h"
-#include "cli/allocation.h"
 #include "cli/attach.h"
-#include "cli/late_answers.h"
-#include "cli/private_env.h"
 #include "cli/story.h"
-#include "cli/tiers.h"
+#include "cli/terminal/interrupts.h"
+#include "client/submit/allocation.h"
+#include "client/submit/late_answers.h"
+#include "client/submit/private_env.h"
+#include "client/tiers.h"
 #include "spec/print.h"
 #include "view/kept.h"
 
@@ -18,7 +19,7 @@ constexpr int kEndWithin = 6;  // passes from a refusal to the job's end
 
 // `line` has who looks after the job at its end; what is unusual about that has its own.
 void SayRecovery(Context& context, const JobSpec& spec, const std::string& line) {
-  const RecoveryInShort recovery = TellRecoveryInShort(context, spec);
+  const client::RecoveryInShort recovery = client::TellRecoveryInShort(context, spec);
   context.Say(line + " · " + recovery.timer);
   if (!recovery.unusual.empty()) context.Say("looked after by " + recovery.unusual);
 }
@@ -43,7 +44,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     nlohmann::json out = {{"id", job.id},
                           {"name", job.name},
                           {"workdir", job.workdir_note},
-                          {"recovery_tiers", RecoveryTiers(context, job, &spec)}};
+                          {"recovery_tiers", client::RecoveryTiers(context, job, &spec)}};
     if (!job.retry_of.empty()) out["retry_of"] = job.retry_of;
     if (!job.from.empty()) out["from"] = job.from;
     context.Print(out.dump() + "\n");
@@ -51,7 +52,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     context.Print(job.id + "\n");
     SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
   }
-  if (pass.ok()) pass = AwaitLateAnswers(context, *controller, std::move(*pass));
+  if (pass.ok()) pass = client::AwaitLateAnswers(context, *controller, std::move(*pass));
   // The job is in the ledger: a first pass that failed is worth a word, not a failure.
   const Status trouble = !pass.ok() ? pass.status() : pass->trouble.value_or(Status::Ok());
   if (!trouble.ok()) context.Say("no machine yet: " + trouble.ToString());
@@ -59,6 +60,10 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
 }
 
 }  // namespace
+
+void SubmitsNow() {
+  CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
+}
 
 Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet) {
   STOKER_ASSIGN(Controller * controller, context.controller());
@@ -69,11 +74,11 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   AttachOptions options;
   options.logs = !quiet && !context.json;
   options.submitted = true;
-  options.tie = TieOf(job);
+  options.tie = client::TieOf(job);
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
   if (attached.detached) {
     const std::string how =
-        options.tie && IsEnding(context.clock(), *options.tie) && !options.tie->outlive
+        options.tie && client::IsEnding(context.clock(), *options.tie) && !options.tie->outlive
             ? "left; the job is cancelled with its allocation, after its save. To"
             : "left; the job goes on. To";
     context.Say(how + " follow it again: stoker logs -f " + job.id +
@@ -81,7 +86,7 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
     return Status::Ok();
   }
   STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
-  ForgetPrivate(context);
+  client::ForgetPrivate(context);
   const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}, {}};
   // Of several nodes the last words of the one that failed are hard to find in the output.
   const bool all_seen = options.logs && pass.job.num_nodes == 1 && OutIsErr();

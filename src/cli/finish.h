@@ -4,11 +4,16 @@
 
 #include <string>
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "job/job.h"
 #include "spec/job_spec.h"
 
 namespace stoker::cli {
+
+// What Ctrl-C says before a job is made.
+inline constexpr char kNotSubmitted[] = "stopped: no job was submitted";
+// SubmitRequest::before_record: Ctrl-C says from now on that there may be one.
+void SubmitsNow();
 
 // Starts the first pass; then stays with the job to its end (summary, its exit code), or prints its
 // id when detached.

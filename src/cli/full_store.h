@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "port/object_store.h"
 
 namespace stoker::cli {

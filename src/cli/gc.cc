@@ -7,17 +7,16 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/confirm.h"
-#include "cli/context.h"
-#include "cli/holdings.h"
-#include "cli/late_cancel.h"
 #include "cli/local_time.h"
-#include "cli/own_binaries.h"
-#include "cli/private_env.h"
-#include "cli/removals.h"
-#include "cli/reserve.h"
-#include "cli/sweep.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/clear/holdings.h"
+#include "client/clear/own_binaries.h"
+#include "client/clear/removals.h"
+#include "client/clear/sweep.h"
+#include "client/open/late_cancel.h"
+#include "client/open/reserve.h"
+#include "client/submit/private_env.h"
 #include "controller/all_jobs.h"
 #include "ledger/collect/collect.h"
 #include "ledger/index.h"
@@ -113,7 +112,7 @@ using Unfinished = std::map<std::string, Status>;
 // again on the way.
 Result<Unfinished> FinishJobs(Context& context, Ledger& ledger, Controller& controller) {
   Unfinished unfinished;
-  WriteLateCancels(context, ledger);
+  client::WriteLateCancels(context, ledger);
   JobList listed;
   const auto hidden = FindHidden(ledger, &listed);
   if (!hidden.ok() && !hidden.status().Is(Code::kNoSpace)) return hidden.status();
@@ -136,16 +135,16 @@ bool AnyForRoom(const Unfinished& unfinished) {
                      [](const auto& one) { return one.second.Is(Code::kNoSpace); });
 }
 
-bool AnyTrouble(const std::vector<ProviderSweep>& sweeps) {
+bool AnyTrouble(const std::vector<client::ProviderSweep>& sweeps) {
   return std::any_of(sweeps.begin(), sweeps.end(),
-                     [](const ProviderSweep& one) { return !one.found.troubles.empty(); });
+                     [](const client::ProviderSweep& one) { return !one.found.troubles.empty(); });
 }
 
 struct Outcome {
   Caches caches;
   Collected collected;
   std::vector<std::string> instances;
-  std::vector<ProviderSweep> held;
+  std::vector<client::ProviderSweep> held;
   int64_t uploads = 0;
   int64_t binaries = 0;
   int64_t unsaved = 0;
@@ -165,8 +164,8 @@ void ClearMachines(Context& context, bool dry_run, std::vector<std::string>* ins
 }
 
 void ClearHoldings(Context& context, bool all_regions, bool dry_run, Outcome* out) {
-  out->held = SweepProviders(context, {all_regions, dry_run, {}});
-  for (const ProviderSweep& sweep : out->held) {
+  out->held = client::SweepProviders(context, {all_regions, dry_run, {}});
+  for (const client::ProviderSweep& sweep : out->held) {
     for (const Swept& one : sweep.found.things) {
       if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.thing.id);
     }
@@ -193,7 +192,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   if (context.no_store_yet()) {
     context.Say(opened.status().message() +
                 ": only this computer's caches, and what 'stoker sync' began here, are looked at");
-    out.uploads = SweepUploads(context, dry_run);
+    out.uploads = client::SweepUploads(context, dry_run);
     out.unsaved = ClearUnsaved(context, dry_run);
     out.work_places = ClearWorkPlaces(context, dry_run);
     return out;
@@ -202,28 +201,28 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   STOKER_ASSIGN(Controller * controller, context.controller());
   if (!dry_run) {
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
-    ForgetPrivate(context);
+    client::ForgetPrivate(context);
   }
   STOKER_ASSIGN(out.collected, CollectGarbage(*ledger, request));
-  if (out.collected.not_doomed.Is(Code::kNoSpace) && LetGoOfReserve(context)) {
+  if (out.collected.not_doomed.Is(Code::kNoSpace) && client::LetGoOfReserve(context)) {
     STOKER_ASSIGN(Collected more, CollectGarbage(*ledger, request));
     AddTo(&more, out.collected);
     out.collected = std::move(more);
   }
   // Before machines that are over are cleared away: jobs of other stores may still want theirs.
-  const auto binaries = ClearBinaries(context, *ledger, kUnusedAge, dry_run);
+  const auto binaries = client::ClearBinaries(context, *ledger, kUnusedAge, dry_run);
   out.binaries = binaries.value_or(0);
   if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
   ClearMachines(context, dry_run, &out.instances);
   ClearHoldings(context, all_regions, dry_run, &out);
-  out.uploads = SweepUploads(context, dry_run);
+  out.uploads = client::SweepUploads(context, dry_run);
   out.unsaved = ClearUnsaved(context, dry_run);
   out.work_places = ClearWorkPlaces(context, dry_run);
   if (!dry_run && AnyForRoom(out.unfinished)) {
-    (void)LetGoOfReserve(context);
+    (void)client::LetGoOfReserve(context);
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
   }
-  if (!dry_run) KeepReserve(context);
+  if (!dry_run) client::KeepReserve(context);
   return out;
 }
 
@@ -288,7 +287,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
           {"unread_lists", unread},
           {"left_over", collected.left_over},
           {"instances", out.instances},
-          {"cloud", ToJson(out.held)},
+          {"cloud", client::ToJson(out.held)},
           {"unfinished_uploads", out.uploads},
           {"unsaved", out.unsaved},
           {"work_places", out.work_places},
@@ -305,7 +304,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
 
 // All that carries the ledger's tag, with what it costs, so that nothing is forgotten.
 void TellHeld(Context& context, const Outcome& out, bool dry_run) {
-  for (const ProviderSweep& sweep : out.held) {
+  for (const client::ProviderSweep& sweep : out.held) {
     const Sweeping& found = sweep.found;
     for (const auto* list : {&found.troubles, &found.forbidden}) {
       for (const std::string& trouble : *list) {
@@ -313,7 +312,7 @@ void TellHeld(Context& context, const Outcome& out, bool dry_run) {
       }
     }
     for (const Swept& one : found.things) {
-      std::string text = HoldingLine(one.thing, found.now);
+      std::string text = client::HoldingLine(one.thing, found.now);
       if (!one.over.empty()) {
         const char* end = dry_run ? "; would be ended: " : "; ended: ";
         text += one.ended.ok() ? end + one.over : "; stays: " + one.ended.ToString();
@@ -388,7 +387,7 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
     text += ", " + Count(out.work_places, "work folder") + " of machines that are gone";
   }
   context.Print(text + "\n");
-  TellStayed(context, removed);
+  client::TellStayed(context, removed);
   TellDoomed(context, collected, request.dry_run);
   TellHeld(context, out, request.dry_run);
   const std::string folder = UnsavedFolder(context);
@@ -416,7 +415,7 @@ Status AskFirst(Context& context, CollectRequest request, bool yes) {
   const std::string what = Count(static_cast<int64_t>(doomed.jobs.size()), "job") + ", " +
                            HumanSize(doomed.job_bytes) + " of logs, checkpoints and outputs";
   context.Say("older than " + FormatDuration(*request.jobs_older_than) + ": " + Some(doomed.jobs));
-  if (Confirm(context, "This removes " + what + ", in an hour. Go on?")) return Status::Ok();
+  if (context.Confirm("This removes " + what + ", in an hour. Go on?")) return Status::Ok();
   return Status(Code::kUsage, "--older-than would remove " + what + ": nothing was done",
                 "Look with --dry-run; if you mean it, add --yes");
 }

@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
-#include "cli/context.h"
 #include "cli/get_outputs.h"
-#include "cli/meter.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/open/meter.h"
 #include "ledger/records.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
@@ -103,9 +103,9 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(fetched));
   const Status restored = [&] {
     const int node = std::max(options.node, 0);
-    Meter meter(context, "fetching", BytesOf(*store, job, id, node));
+    client::Meter meter(context, "fetching", BytesOf(*store, job, id, node));
     ThreadCrew crew;
-    return RestoreCheckpoint(*store, job, id, node, *Metered(*writer, meter),
+    return RestoreCheckpoint(*store, job, id, node, *client::Metered(*writer, meter),
                              {&crew, &context.clock(), kGetMoves});
   }();
   if (!restored.ok()) {

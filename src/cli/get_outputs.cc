@@ -9,9 +9,9 @@
 #include "base/profiles.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/in_the_way.h"
-#include "cli/meter.h"
 #include "cli/table.h"
+#include "client/fetch/in_the_way.h"
+#include "client/open/meter.h"
 #include "ledger/records.h"
 #include "outputs/output_list.h"
 #include "pack/exclusions.h"
@@ -53,14 +53,16 @@ class Sieve {
       gone_.insert(output.path);
       return false;
     }
-    STOKER_ASSIGN(const Found found, LookInTheWay(folder_, output.path, output.file));
-    if (found.lies == Lies::kSame) {
+    STOKER_ASSIGN(const client::Found found,
+                  client::LookInTheWay(folder_, output.path, output.file));
+    if (found.lies == client::Lies::kSame) {
       if (asked_.count(output.path) == 0) same_.insert(output.path);
       return false;
     }
-    const bool free = found.lies == Lies::kNothing || (found.lies == Lies::kOther && force_);
+    const bool free =
+        found.lies == client::Lies::kNothing || (found.lies == client::Lies::kOther && force_);
     if (!free) {
-      refused_[output.path] = {found.why, found.lies == Lies::kOther};
+      refused_[output.path] = {found.why, found.lies == client::Lies::kOther};
       return false;
     }
     if (asked_.insert(output.path).second) bytes_ += output.file.size;
@@ -247,10 +249,10 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
                                                                              : InTheWay::kRefuse));
   Sieve sieve(folder, options.force);
   const auto got = [&] {
-    Meter meter(context, "fetching", BytesOf(outputs, what));
+    client::Meter meter(context, "fetching", BytesOf(outputs, what));
     ThreadCrew crew;
     return DownloadOutputs(
-        *store, job, what, *Metered(*writer, meter), {&crew, &context.clock(), kGetMoves},
+        *store, job, what, *client::Metered(*writer, meter), {&crew, &context.clock(), kGetMoves},
         [&](const OutputInfo& output) {
           const bool wanted = !others(output) && (!profiles || IsProfile(output.path));
           return wanted ? sieve.Wants(output) : Result<bool>(false);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "transfer/transfer.h"
 
 namespace stoker::cli {

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"

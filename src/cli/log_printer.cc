@@ -9,7 +9,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 
 namespace stoker::cli {
 namespace {

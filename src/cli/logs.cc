@@ -7,12 +7,12 @@
 #include "agent/flush_policy.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
 #include "cli/full_store.h"
-#include "cli/interrupts.h"
-#include "cli/job_watch.h"
 #include "cli/log_printer.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/job_watch.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -168,7 +168,7 @@ Status Run(Context& context, const LogsOptions& options) {
   STOKER_ASSIGN(const auto reader, LogReader::Open(ledger->store(), job, filter));
   // Looking at a job is a chance to help it along; a failure of that is not a failure of this.
   const StoreTraits& traits = ledger->store().traits();
-  JobWatch watch(*controller, context.clock(), traits, job);
+  client::JobWatch watch(*controller, context.clock(), traits, job);
   std::vector<ReportSeen> reports;
   const auto look = [&](Job* seen) {
     const auto pass = watch.Look();

@@ -8,16 +8,16 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
 #include "cli/full_store.h"
 #include "cli/job_fields.h"
 #include "cli/local_time.h"
 #include "cli/ls_columns.h"
-#include "cli/removals.h"
 #include "cli/story.h"
 #include "cli/table.h"
-#include "cli/told_notes.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/clear/removals.h"
+#include "client/open/told_notes.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
 #include "view/job_row.h"
@@ -148,7 +148,7 @@ void AddLive(const Live& live, json* line) {
 void SayTroubles(Context& context, const std::vector<Summary>& shown,
                  const std::map<std::string, Live>& live, Ledger& ledger) {
   bool any_live = false;
-  ToldNotes told(context, ledger.id());
+  client::ToldNotes told(context, ledger.id());
   for (const Summary& job : shown) {
     any_live |= !IsFinal(job.state);
     const auto seen = live.find(job.id);
@@ -271,7 +271,7 @@ Status Run(Context& context, const LsOptions& options) {
   const std::map<std::string, Live> live = HelpAlong(context);
   STOKER_ASSIGN(JobList list, KnownJobs(context, options, *ledger));
   const bool any_job = !list.jobs.empty();
-  const auto goes = options.ids ? std::map<std::string, WallTime>() : WhatGoes(context);
+  const auto goes = options.ids ? std::map<std::string, WallTime>() : client::WhatGoes(context);
   std::erase_if(list.jobs, [&](const Summary& job) { return !Wanted(options, job); });
   STOKER_TRY(Arrange(context, options, *ledger, &list.jobs));
   // In place: ten thousand jobs are megabytes.

@@ -9,9 +9,9 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "cli/context.h"
 #include "cli/job_fields.h"
 #include "cli/local_time.h"
+#include "cli/terminal/context.h"
 #include "view/facts.h"
 #include "view/job_row.h"
 

@@ -12,11 +12,11 @@
 #include "base/screen.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/context.h"
-#include "cli/interrupts.h"
-#include "cli/job_watch.h"
 #include "cli/table.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/job_watch.h"
 #include "ledger/metrics/segments.h"
 #include "ledger/records.h"
 #include "view/metrics.h"
@@ -192,7 +192,7 @@ Status Follow(Context& context, const std::string& job, const MetricsOptions& op
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   const StoreTraits& traits = ledger->store().traits();
-  JobWatch watch(*controller, context.clock(), traits, job);
+  client::JobWatch watch(*controller, context.clock(), traits, job);
   Follower follower;
   CatchInterrupts();
   for (;;) {

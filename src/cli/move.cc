@@ -8,14 +8,14 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/allocation.h"
-#include "cli/context.h"
-#include "cli/interrupts.h"
-#include "cli/late_answers.h"
-#include "cli/offers.h"
-#include "cli/private_env.h"
-#include "cli/submit.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/submit/allocation.h"
+#include "client/submit/late_answers.h"
+#include "client/submit/offers.h"
+#include "client/submit/private_env.h"
+#include "client/submit/submit.h"
 #include "ledger/records.h"
 #include "policy/moving.h"
 #include "provider/local/local_private.h"
@@ -104,23 +104,23 @@ Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& option
   auto infra = CheckInfra("--infra", options.infra);
   if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
   NarrowChoices(*infra, &spec);
-  STOKER_TRY(CheckPlace(spec));
-  STOKER_TRY(CheckWholeShell(spec));
+  STOKER_TRY(client::CheckPlace(spec));
+  STOKER_TRY(client::CheckWholeShell(spec));
   LocalPrivate own;
   if (auto kept = ReadLocalPrivate(context.places().state, ledger->id(), job.id); kept.ok()) {
     own = std::move(*kept);
   }
-  const bool rented = AnyChoiceHas(spec, &BrokerTraits::rents);
+  const bool rented = client::AnyChoiceHas(spec, &BrokerTraits::rents);
   if (!rented) STOKER_TRY(CheckHere(context, job, spec, own));
   Wish wish;
-  STOKER_ASSIGN(wish.move.offers,
-                ResolveOffers(context, spec, context.clock().Wall(), own != LocalPrivate()));
-  TieToAllocation(context, {options.outlive, false}, &wish.move.offers);
+  STOKER_ASSIGN(wish.move.offers, client::ResolveOffers(context, spec, context.clock().Wall(),
+                                                        own != LocalPrivate()));
+  client::TieToAllocation(context, {options.outlive, false}, &wish.move.offers);
   if (rented) {
-    STOKER_TRY(CompleteOffers(context, job.binary_digest, &wish.move.offers));
+    STOKER_TRY(client::CompleteOffers(context, job.binary_digest, &wish.move.offers));
   } else {
-    STOKER_TRY(BringBinary(context, job.binary_digest));
-    if (AnyChoiceHas(spec, &BrokerTraits::reads_owner)) {
+    STOKER_TRY(client::BringBinary(context, job.binary_digest));
+    if (client::AnyChoiceHas(spec, &BrokerTraits::reads_owner)) {
       STOKER_TRY(WriteLocalPrivate(context.places().state, ledger->id(), job.id, own));
     }
   }
@@ -247,7 +247,7 @@ Status Stay(Context& context, Controller& controller, const std::string& id,
 Status Leave(Context& context, Controller& controller, const std::string& id,
              const std::string& to) {
   auto pass = controller.Pass(id);
-  if (pass.ok()) pass = AwaitLateAnswers(context, controller, std::move(*pass));
+  if (pass.ok()) pass = client::AwaitLateAnswers(context, controller, std::move(*pass));
   STOKER_TRY(pass.status());
   if (pass->trouble) context.Say("no machine yet: " + pass->trouble->ToString());
   if (pass->job.move && pass->job.move->state == MoveState::kGivenUp) return NotMoved(pass->job);

@@ -5,8 +5,8 @@
 #include <csignal>
 
 #include "base/text.h"
-#include "cli/context.h"
 #include "cli/other_words.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
 
 namespace stoker::cli {

@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "base/text.h"
-#include "cli/context.h"
 #include "cli/finish.h"
-#include "cli/interrupts.h"
-#include "cli/removals.h"
-#include "cli/submit.h"
-#include "cli/variables.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/clear/removals.h"
+#include "client/submit/submit.h"
+#include "client/submit/variables.h"
 #include "controller/restorable.h"
 #include "job/checkpoint_name.h"
 #include "ledger/index.h"
@@ -37,7 +37,7 @@ std::optional<std::string> IfGiven(const std::string& value) {
 
 // The job file as it was submitted, with what the flags change of it. It has no other secrets.
 Result<JobSpec> Changed(Context& context, const RetryOptions& options, const std::string& text,
-                        const GivenVariables& given) {
+                        const client::GivenVariables& given) {
   STOKER_ASSIGN(JobSpec spec, ParseStoredSpec(text));
   for (const std::string& name : given.secrets) {
     if (std::find(spec.secrets.begin(), spec.secrets.end(), name) != spec.secrets.end()) continue;
@@ -108,11 +108,12 @@ Status Run(Context& context, const RetryOptions& options) {
                   "'stoker cancel " + id + "' stops it, 'stoker logs -f " + id + "' follows it");
   }
   STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, pass.job));
-  SubmitRequest request;
+  client::SubmitRequest request;
+  request.before_record = SubmitsNow;
   STOKER_ASSIGN(request.spec, ParseStoredSpec(text));
   if (ChangesAnything(options)) {
-    STOKER_ASSIGN(const GivenVariables given,
-                  ReadVariables({options.envs, options.env_files, options.secrets}));
+    STOKER_ASSIGN(const client::GivenVariables given,
+                  client::ReadVariables({options.envs, options.env_files, options.secrets}));
     STOKER_ASSIGN(request.spec, Changed(context, options, text, given));
     request.secret_values = given.secret_values;
   }
@@ -129,14 +130,14 @@ Status Run(Context& context, const RetryOptions& options) {
   request.code_downloads = pass.job.downloads;
   if (!options.fresh) {
     request.retry_of = id;
-    STOKER_ASSIGN(request.line, LineOf(*ledger, pass.job));
+    STOKER_ASSIGN(request.line, client::LineOf(*ledger, pass.job));
   }
   // Before it is promised: whoever removes what was given up must not take it from now on.
-  STOKER_TRY(SpareLine(context, request.line, "", UnreadLists::kTold));
+  STOKER_TRY(client::SpareLine(context, request.line, "", client::UnreadLists::kTold));
   if (!options.fresh) {
     STOKER_ASSIGN(request.promised, SayWhereItBegins(context, pass.job));
   }
-  STOKER_ASSIGN(const Job job, Submit(context, request));
+  STOKER_ASSIGN(const Job job, client::Submit(context, request));
   return AfterSubmit(context, job, request.spec, options.detach, false);
 }
 

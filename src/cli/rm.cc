@@ -7,12 +7,11 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/confirm.h"
-#include "cli/context.h"
 #include "cli/local_time.h"
-#include "cli/removals.h"
-#include "cli/reserve.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/clear/removals.h"
+#include "client/open/reserve.h"
 #include "controller/controller.h"
 #include "ledger/collect/collect.h"
 #include "ledger/collect/doomed.h"
@@ -100,9 +99,9 @@ void Refuse(const Survey& survey, std::set<std::string>* ids, Refused* refused) 
 Status Ask(Context& context, const RmOptions& options, const std::set<std::string>& ids) {
   if (!options.now || options.yes) return Status::Ok();
   const std::string what = Join({ids.begin(), ids.end()}, ", ");
-  if (Confirm(context, "This removes " + what +
-                           " at once, with logs, checkpoints and outputs. "
-                           "Go on?")) {
+  if (context.Confirm("This removes " + what +
+                      " at once, with logs, checkpoints and outputs. "
+                      "Go on?")) {
     return Status::Ok();
   }
   return Status(Code::kUsage, "--now would remove " + what + ": nothing was done",
@@ -134,9 +133,9 @@ Result<Done> Remove(Context& context, Ledger& ledger, const RmOptions& options,
     if (!already.contains(id)) fresh.push_back(id);
   }
   auto lists = Doom(ledger, doomed.now, fresh, {}, request.by, false);
-  if (lists.status().Is(Code::kNoSpace) && LetGoOfReserve(context)) {
+  if (lists.status().Is(Code::kNoSpace) && client::LetGoOfReserve(context)) {
     lists = Doom(ledger, doomed.now, fresh, {}, request.by, false);
-    KeepReserve(context);
+    client::KeepReserve(context);
   }
   if (lists.status().Is(Code::kNoSpace)) {
     return lists.status().WithNext("'stoker rm --now' removes a job at once, and needs no room");
@@ -173,7 +172,7 @@ void Print(Context& context, const Done& done, const Refused& refused) {
         "the next 'stoker gc' or 'stoker controller' from then on removes it; until then "
         "'stoker retry' or 'stoker run --from' keeps a job");
   }
-  TellStayed(context, done.removed);
+  client::TellStayed(context, done.removed);
 }
 
 Status Run(Context& context, const RmOptions& options) {

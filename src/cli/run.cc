@@ -6,16 +6,16 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "cli/attach.h"
-#include "cli/context.h"
 #include "cli/finish.h"
-#include "cli/from.h"
-#include "cli/interrupts.h"
-#include "cli/machine_wants.h"
-#include "cli/offers.h"
 #include "cli/other_words.h"
-#include "cli/submit.h"
-#include "cli/variables.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/submit/from.h"
+#include "client/submit/machine_wants.h"
+#include "client/submit/offers.h"
+#include "client/submit/submit.h"
+#include "client/submit/variables.h"
 #include "spec/parse.h"
 #include "spec/text/infra.h"
 #include "spec/text/repository.h"
@@ -61,7 +61,7 @@ std::string InputFrom(const std::string& text) {
   return text.substr(0, sign + 1) + AbsoluteFrom(source);
 }
 
-SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) {
+SpecOverrides Overrides(const RunOptions& options, const client::GivenVariables& given) {
   SpecOverrides overrides;
   overrides.name = Given(options.name);
   // On the command line a folder is meant as a shell means it, wherever the job file lies.
@@ -100,7 +100,7 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
 }
 
 Result<ParseOptions> MakeParseOptions(Context& context, const RunOptions& options,
-                                      const GivenVariables& given) {
+                                      const client::GivenVariables& given) {
   ParseOptions parse;
   STOKER_ASSIGN(const Settings* settings, context.settings());
   STOKER_ASSIGN(parse.base_dir, sys::RealPath("."));
@@ -161,7 +161,8 @@ Result<JobSpec> ReadJobFile(Context& context, const RunOptions& options, ParseOp
   ParsedSpec parsed = ParseJobSpecAll(*text, parse);
   if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
   for (const std::string& note : parsed.notes) context.Say(note);
-  if (LowerCase(options.infra) == "local") LeaveOutWhatIsMissing(context, &parsed.spec);
+  if (LowerCase(options.infra) == "local")
+    client::LeaveOutWhatIsMissing(context, context.given, &parsed.spec);
   return std::move(parsed.spec);
 }
 
@@ -179,8 +180,8 @@ Status CheckFile(const Context& context, const RunOptions& options) {
 }
 
 // `from`: the job that it goes on from; null = none.
-Result<JobSpec> MakeSpec(Context& context, const RunOptions& options, const GivenVariables& given,
-                         const FromJob* from) {
+Result<JobSpec> MakeSpec(Context& context, const RunOptions& options,
+                         const client::GivenVariables& given, const client::FromJob* from) {
   STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options, given));
   STOKER_TRY(CheckFile(context, options));
   if (context.has_command && !options.file.empty()) {
@@ -193,7 +194,7 @@ Result<JobSpec> MakeSpec(Context& context, const RunOptions& options, const Give
     for (const std::string& note : notes) context.Say(note);
     return spec;
   }
-  if (options.file.empty() && from != nullptr) return SpecOfItsOwn(context, *from, parse);
+  if (options.file.empty() && from != nullptr) return client::SpecOfItsOwn(context, *from, parse);
   if (options.file.empty()) {
     return Status(Code::kUsage, "nothing to run: neither a job file nor a command was given",
                   "stoker run job.yaml, or: stoker run -- python3 train.py");
@@ -207,26 +208,27 @@ Status Run(Context& context, const RunOptions& options) {
     return Status(Code::kUsage, "both --shell-env and --no-shell-env were given",
                   "Give only one of them");
   }
-  STOKER_ASSIGN(const GivenVariables given,
-                ReadVariables({options.envs, options.env_files, options.secrets}));
-  std::optional<FromJob> from;
+  STOKER_ASSIGN(const client::GivenVariables given,
+                client::ReadVariables({options.envs, options.env_files, options.secrets}));
+  std::optional<client::FromJob> from;
   if (!options.from.empty()) {
-    STOKER_ASSIGN(from, FindFrom(context, options.from, options.dry_run));
+    STOKER_ASSIGN(from, client::FindFrom(context, options.from, options.dry_run));
   }
   STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options, given, from ? &*from : nullptr));
-  if (from) TakeOver(context, *from, context.has_command, &spec);
+  if (from) client::TakeOver(context, *from, context.has_command, &spec);
   if (spec.choices.empty() && ParseInfra(spec.resources.infra).provider == kLocalProvider) {
-    TakeVisibleGpus(context, !options.no_shell_env, &spec);
+    client::TakeVisibleGpus(context, !options.no_shell_env, &spec);
   }
-  STOKER_TRY(CheckPlace(spec));
-  SubmitRequest request;
+  STOKER_TRY(client::CheckPlace(spec));
+  client::SubmitRequest request;
+  request.before_record = SubmitsNow;
   request.spec = spec;
   request.yes = options.yes;
   request.outlive = options.outlive;
   request.secret_values = given.secret_values;
   request.shell_env = !options.no_shell_env;
   if (options.dry_run) {
-    STOKER_TRY(AddNamed(context, request, &spec));
+    STOKER_TRY(client::AddNamed(context, request, &spec));
     context.Print(PrintSpecFor(context, spec));
     return Status::Ok();
   }
@@ -235,9 +237,9 @@ Status Run(Context& context, const RunOptions& options) {
     request.from = from->from;
     request.promised = from->begins;
     request.line = from->line;
-    SayWhereItBegins(context, *from);
+    client::SayWhereItBegins(context, *from);
   }
-  STOKER_ASSIGN(const Job job, Submit(context, request));
+  STOKER_ASSIGN(const Job job, client::Submit(context, request));
   return AfterSubmit(context, job, spec, options.detach, options.quiet);
 }
 

@@ -2,14 +2,15 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
 #include "cli/counted.h"
 #include "cli/full_store.h"
-#include "cli/removals.h"
+#include "cli/local_time.h"
 #include "cli/story.h"
-#include "cli/tiers.h"
-#include "cli/unsaved_here.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/clear/removals.h"
+#include "client/tiers.h"
+#include "client/unsaved_here.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
@@ -40,6 +41,12 @@ std::string MetricsText(const MetricTotals& totals) {
          (from.empty() ? "" : "              from " + from + "\n") + warnings;
 }
 
+// "in 12m (15:04)": of a job that is to be removed.
+std::string GoesText(WallTime goes, WallTime now) {
+  return now < goes ? "in " + HumanDuration(goes - now) + " (" + LocalTime(goes) + ")"
+                    : "by the next 'stoker gc' or 'stoker controller'";
+}
+
 Status Run(Context& context, const ShowOptions& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   STOKER_ASSIGN(Controller * controller, context.controller());
@@ -54,16 +61,16 @@ Status Run(Context& context, const ShowOptions& options) {
                          known,
                          pass.reports,
                          pass.store_now,
-                         RecoveryTiers(context, pass.job, known),
+                         client::RecoveryTiers(context, pass.job, known),
                          ReadUsage(ledger->store(), pass.job, &usage_trouble),
                          said.ok() ? *said : Labels()};
   const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
   const Kept kept = ReadKept(ledger->store(), pass.job.id);
   const std::vector<CountedThere> counted = ReadCounted(context, pass.job, known);
-  const auto unsaved = UnsavedHere(context.places().state, pass.job.id);
+  const auto unsaved = client::UnsavedHere(context.places().state, pass.job.id);
   std::optional<WallTime> goes;
   if (IsFinal(pass.job.state)) {
-    const auto doomed = WhatGoes(context);
+    const auto doomed = client::WhatGoes(context);
     if (const auto found = doomed.find(pass.job.id); found != doomed.end()) goes = found->second;
   }
   if (context.json) {
@@ -94,7 +101,7 @@ Status Run(Context& context, const ShowOptions& options) {
     }
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
                   accounting + "  kept        " + KeptText(kept, pass.job.id) + "\n" +
-                  UnsavedText(pass.job, unsaved) +
+                  client::UnsavedText(pass.job, unsaved) +
                   (goes ? "  goes        " + GoesText(*goes, pass.store_now) +
                               "; 'stoker retry' or 'stoker run --from' keeps it\n"
                         : ""));

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/local_time.h"
-#include "cli/named_here.h"
 #include "cli/table.h"
+#include "client/submit/named_here.h"
 #include "policy/placement.h"
 #include "spec/print.h"
 #include "spec/text/arguments.h"
@@ -288,7 +288,7 @@ std::string TellStory(const StoryInput& input) {
   if (input.spec != nullptr && !input.spec->envs.empty()) {
     text += "  variables  ";
     for (const auto& [name, value] : input.spec->envs) {
-      text += " " + name + "=" + ShownValue(value);
+      text += " " + name + "=" + client::ShownValue(value);
     }
     text += "\n";
   }

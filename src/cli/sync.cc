@@ -8,12 +8,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/context.h"
-#include "cli/meter.h"
-#include "cli/sync_filter.h"
-#include "cli/sync_guard.h"
-#include "cli/sync_side.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "client/fetch/sync_filter.h"
+#include "client/fetch/sync_guard.h"
+#include "client/fetch/sync_side.h"
+#include "client/open/meter.h"
 #include "store/open_side.h"
 #include "sys/file.h"
 #include "sys/journal_file.h"
@@ -183,8 +183,8 @@ Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std:
                 "Look at SRC; if it is meant to be empty, add --allow-empty");
 }
 
-std::vector<FilterRule> RulesOf(const Context& context, const SyncOptions& options) {
-  std::vector<FilterRule> rules;
+std::vector<client::FilterRule> RulesOf(const Context& context, const SyncOptions& options) {
+  std::vector<client::FilterRule> rules;
   size_t included = 0;
   size_t excluded = 0;
   for (const std::string& name : context.given) {
@@ -195,7 +195,7 @@ std::vector<FilterRule> RulesOf(const Context& context, const SyncOptions& optio
 }
 
 // Says what of the filter is not as it was meant. kUsage: it takes nothing that there is.
-Status CheckFilter(Context& context, const SyncFilter& filter, const TransferLists& lists,
+Status CheckFilter(Context& context, const client::SyncFilter& filter, const TransferLists& lists,
                    const SyncOptions& options, const std::string& source) {
   if (options.include.empty() && options.exclude.empty()) return Status::Ok();
   std::vector<std::string> keys;
@@ -221,7 +221,7 @@ Result<TransferReport> Carry(Context& context, const TransferParts& parts, const
     STOKER_TRY(parts.memory.NoteBucket(parts.target.url()));
   }
   TransferReport report = [&] {
-    Meter meter(context, "copying", plan.copy_bytes);
+    client::Meter meter(context, "copying", plan.copy_bytes);
     return RunTransfer(parts, plan, how, [&](const TransferProgress& now) { meter.At(now.bytes); });
   }();
   report.failed.insert(report.failed.end(), plan.refused.begin(), plan.refused.end());
@@ -234,18 +234,36 @@ Result<TransferReport> Carry(Context& context, const TransferParts& parts, const
   return report;
 }
 
+// After all is said, and named what was left out. kNotFound: that is all that `listed` has.
+Status CheckTaken(Context& context, const SyncPlan& plan, const SideListing& listed,
+                  const std::string& source) {
+  const bool taken = !plan.copy.empty() || plan.same + plan.newer + plan.left_out > 0;
+  if (taken || listed.odd.empty() || !plan.refused.empty()) return Status::Ok();
+  const auto count = static_cast<int64_t>(listed.odd.size());
+  const Status none(Code::kNotFound,
+                    "nothing of " + source + " can be copied: " + std::to_string(count) +
+                        (count == 1 ? " entry was" : " entries were") + " left out",
+                    "Name the folder that the links lead to, or make them files with 'cp -rL' "
+                    "first");
+  if (!context.json) return none;
+  context.Say(none.ToString());
+  context.exit_code = 1;  // what is printed has the entries
+  return Status::Ok();
+}
+
 Status Run(Context& context, const SyncOptions& options) {
   STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
-  STOKER_ASSIGN(SyncSide source, OpenSource(context, options.source));
-  STOKER_ASSIGN(SyncSide target, OpenTarget(options.target, source.only));
+  STOKER_ASSIGN(client::SyncSide source, client::OpenSource(context, options.source));
+  STOKER_ASSIGN(client::SyncSide target, client::OpenTarget(options.target, source.only));
   const std::string from = source.side->url();
   const std::string to = target.side->url();
-  STOKER_TRY(CheckApart(source, target));
+  STOKER_TRY(client::CheckApart(source, target));
   if (options.remove) {
-    STOKER_TRY(CheckWholeSource(source));
-    STOKER_TRY(CheckWholePlaces(target, options.delete_in));
+    STOKER_TRY(client::CheckWholeSource(source));
+    STOKER_TRY(client::CheckWholePlaces(target, options.delete_in));
   }
-  STOKER_ASSIGN(const SyncFilter filter, SyncFilter::Make(RulesOf(context, options)));
+  STOKER_ASSIGN(const client::SyncFilter filter,
+                client::SyncFilter::Make(RulesOf(context, options)));
   const auto journal = OpenJournalFile(context.places().state + "/sync/" +
                                        Sha256Hex(from + "\n" + to).substr(0, 32));
   SyncMemory memory(*journal, sys::BootId());
@@ -274,16 +292,16 @@ Status Run(Context& context, const SyncOptions& options) {
   SettleUnsure(parts, how, !options.dry_run, &plan);
   if (!options.allow_empty) {
     STOKER_TRY(CheckNotEmpty(plan, from, to));
-    STOKER_TRY(CheckFound(source, lists->source));
+    STOKER_TRY(client::CheckFound(source, lists->source));
   }
-  STOKER_TRY(CheckLedgers(target, lists->target, plan, options.delete_in));
+  STOKER_TRY(client::CheckLedgers(target, lists->target, plan, options.delete_in));
   if (options.dry_run) {
     ShowPlan(context, plan);
     Name(context, plan.skipped, "skipped");
     Name(context, plan.refused, "cannot be copied:");
     return CheckTaken(context, plan, lists->source, from);
   }
-  STOKER_TRY(CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
+  STOKER_TRY(client::CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
   STOKER_ASSIGN(const TransferReport report, Carry(context, parts, plan, how));
   const Status compacted = memory.Compact(lists->source.objects);
   if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
@@ -322,7 +340,7 @@ Verb SyncVerb() {
        "files",
        &options->yes},
       {"--delete-in", "Let --delete work in a place of this kind", &options->delete_in, "", false,
-       kDeleteIn},
+       client::kDeleteIn},
       {"--dry-run", "Only say what would be copied and removed", &options->dry_run},
       {"--exclude", "Leave out what matches; the last match counts", &options->exclude, "PATTERN"},
       {"--include", "Take it after all: --exclude '*' --include '*.py'", &options->include,

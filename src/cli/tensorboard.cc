@@ -19,8 +19,8 @@
 
 #include "base/glob.h"
 #include "base/text.h"
-#include "cli/context.h"
-#include "cli/interrupts.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "ledger/index.h"
 #include "ledger/metrics/segments.h"
 #include "ledger/records.h"

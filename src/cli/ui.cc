@@ -9,9 +9,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/context.h"
-#include "cli/interrupts.h"
-#include "cli/tiers.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
+#include "client/tiers.h"
 #include "ledger/index.h"
 #include "page/export.h"
 #include "page/server.h"
@@ -231,7 +231,7 @@ Status Run(Context& context, const UiOptions& options) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   page::Facts facts(*ledger, controller, [&](const Job& job, const JobSpec* spec) {
-    return RecoveryTiers(context, job, spec);
+    return client::RecoveryTiers(context, job, spec);
   });
   if (!options.export_to.empty()) return ExportTo(context, options, *ledger, facts);
   if (!options.jobs.empty()) {

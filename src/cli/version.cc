@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/json.h"
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "cli/verb.h"
 #include "job/job.h"
 

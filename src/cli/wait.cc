@@ -4,12 +4,12 @@
 #include <thread>
 
 #include "base/json.h"
-#include "cli/context.h"
 #include "cli/full_store.h"
-#include "cli/interrupts.h"
-#include "cli/private_env.h"
 #include "cli/story.h"
+#include "cli/terminal/context.h"
+#include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "client/submit/private_env.h"
 #include "ledger/index.h"
 #include "view/kept.h"
 
@@ -51,7 +51,7 @@ Status Run(Context& context, const WaitOptions& options) {
     if (!pass.ok() && !pass.status().transient()) return pass.status();
     if (pass.ok() && !said.name.empty()) pass->job.name = said.name;
     if (pass.ok() && IsFinal(pass->job.state)) {
-      ForgetPrivate(context);
+      client::ForgetPrivate(context);
       const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}, said};
       const Kept kept = ReadKept(*store, job);
       nlohmann::json story = StoryJson(input);

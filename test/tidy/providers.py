@@ -19,7 +19,7 @@ FREE = (
     "src/node/",  # the agent, on machines of each: port/host_platform.h
     "src/main.cc",  # the registry of processes
     # A job of this machine, begun inside an allocation of Slurm: that is no place of its own.
-    "src/cli/allocation.",
+    "src/client/submit/allocation.",
     "src/cli/attach.",
 )
 

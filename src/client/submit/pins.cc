@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/submit/pins.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+#include "google/jwt.h"
+#include "node/env/requirement_files.h"
+#include "spec/text/git_requirements.h"
+#include "sys/command.h"
+
+namespace stoker::client {
+namespace {
+
+constexpr int64_t kAnswerWithinMs = 5000;
+constexpr size_t kMostTold = 5;
+
+using VariableSource = std::function<std::optional<std::string>(const std::string& name)>;
+
+std::vector<std::string> EnvironmentWithout(const std::vector<std::string_view>& names) {
+  std::vector<std::string> env;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    const std::string_view entry = *at;
+    const bool out = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      return StartsWith(entry, name) && entry.substr(name.size(), 1) == "=";
+    });
+    if (!out) env.emplace_back(entry);
+  }
+  return env;
+}
+
+// ssh as git would start it, but without a question: nobody answers, and a terminal that it was
+// asked in would be left without echo.
+std::string QuietSsh() {
+  std::string ssh = "ssh";
+  if (const char* own = std::getenv("GIT_SSH_COMMAND")) {
+    ssh = own;
+  } else {
+    const auto configured = sys::RunCommands({{{"git", "config", "--get", "core.sshCommand"},
+                                               EnvironmentWithout({}),
+                                               "/dev/null",
+                                               1 << 12}},
+                                             kAnswerWithinMs)
+                                .front();
+    if (configured.ok() && configured->exit_code == 0) {
+      ssh = configured->out.substr(0, configured->out.find('\n'));
+    }
+  }
+  return ssh + " -o BatchMode=yes";
+}
+
+// `url` with what ${NAME} stands for, as pip replaces it; nullopt: one of them is not known.
+std::optional<std::string> Filled(std::string url, const VariableSource& variable) {
+  for (size_t at = url.find("${"); at != std::string::npos; at = url.find("${", at)) {
+    const size_t end = url.find('}', at);
+    if (end == std::string::npos) return std::nullopt;
+    const auto value = variable(url.substr(at + 2, end - at - 2));
+    if (!value) return std::nullopt;
+    url.replace(at, end - at + 1, *value);
+    at += value->size();
+  }
+  return url;
+}
+
+// A user and a password in it go into a header, by variables that git reads as settings.
+void HideLogin(std::string* url, std::vector<std::string>* env) {
+  const size_t scheme = url->find("://");
+  if (scheme == std::string::npos || !StartsWith(*url, "http")) return;
+  const size_t begin = scheme + 3;
+  const size_t at = url->substr(0, url->find('/', begin)).rfind('@');
+  if (at == std::string::npos || at < begin) return;
+  const std::string login = url->substr(begin, at - begin);
+  url->erase(begin, at + 1 - begin);
+  env->push_back("GIT_CONFIG_COUNT=1");
+  env->push_back("GIT_CONFIG_KEY_0=http.extraHeader");
+  env->push_back("GIT_CONFIG_VALUE_0=Authorization: Basic " +
+                 Base64(login.find(':') == std::string::npos ? login + ":" : login));
+}
+
+std::optional<sys::Command> Question(const GitRequirement& asked, const std::string& ssh,
+                                     const VariableSource& variable) {
+  auto url = Filled(asked.url, variable);
+  if (!url) return std::nullopt;
+  sys::Command command;
+  const bool secret = asked.url.find("${") != std::string::npos;
+  std::vector<std::string_view> left = {"GIT_DIR",         "GIT_WORK_TREE", "GIT_INDEX_FILE",
+                                        "GIT_SSH_COMMAND", "LC_ALL",        "GIT_TERMINAL_PROMPT"};
+  if (secret) left.push_back("GIT_CONFIG_COUNT");
+  command.env = EnvironmentWithout(left);
+  if (secret) HideLogin(&*url, &command.env);
+  command.env.insert(command.env.end(), {"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"});
+  if (!ssh.empty()) command.env.push_back("GIT_SSH_COMMAND=" + ssh);
+  command.argv = {"git", "ls-remote", "--", *url};
+  if (asked.ref.empty()) {
+    command.argv.push_back("HEAD");
+  } else {
+    command.argv.insert(command.argv.end(), {asked.ref, asked.ref + "^{}"});
+  }
+  command.max_output = 1 << 20;
+  return command;
+}
+
+// Why there is no commit; "" where there is one, or where it is no name that moves.
+std::string WhyNoCommit(const Result<sys::CommandOutput>& got, const GitRequirement& asked,
+                        const std::string& commit) {
+  if (!commit.empty()) return "";
+  if (got.status().Is(Code::kTimeout)) return "no answer within 5 s";
+  if (got.status().Is(Code::kNotFound)) return "git is not installed here";
+  if (!got.ok()) return got.status().message();
+  if (got->exit_code != 0) {
+    return "git says: " + CutText(Printable(got->err.substr(0, got->err.find('\n'))), 200);
+  }
+  if (MayBeCommit(asked.ref)) return "";
+  return "there is no such branch or tag";
+}
+
+void TellPins(Client& client, const std::vector<std::string>& lines) {
+  for (size_t i = 0; i < lines.size() && i < kMostTold; ++i) client.Say(lines[i]);
+  if (lines.size() > kMostTold) {
+    client.Say("requirements.txt: and " + std::to_string(lines.size() - kMostTold) +
+               " more (stoker show has all)");
+  }
+}
+
+}  // namespace
+
+std::vector<Pin> ResolvePins(Client& client, const std::string& workdir,
+                             const VariableSource& variable) {
+  std::vector<GitRequirement> asked;
+  for (const node::RequirementFile& file : node::ReadRequirementFiles(workdir)) {
+    for (GitRequirement& moving : MovingRequirements(file.text)) {
+      const bool known = std::find(asked.begin(), asked.end(), moving) != asked.end();
+      if (!known && asked.size() < kMostPins) asked.push_back(std::move(moving));
+    }
+  }
+  if (asked.empty()) return {};
+  const bool any_ssh = std::any_of(asked.begin(), asked.end(), [](const GitRequirement& one) {
+    return one.url.find("://") == std::string::npos || one.url.find("ssh") != std::string::npos;
+  });
+  const std::string ssh = any_ssh && std::getenv("GIT_SSH") == nullptr ? QuietSsh() : "";
+  std::vector<sys::Command> commands;
+  std::vector<std::optional<size_t>> places;
+  for (const GitRequirement& one : asked) {
+    auto question = Question(one, ssh, variable);
+    places.push_back(question ? std::optional(commands.size()) : std::nullopt);
+    if (question) commands.push_back(std::move(*question));
+  }
+  const auto answers = sys::RunCommands(commands, kAnswerWithinMs);
+  std::vector<Pin> pins;
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const std::string what = "requirements.txt: " + Printable(asked[i].source);
+    std::string commit;
+    std::string why = "a variable in it has no value here";
+    if (places[i]) {
+      const auto& answer = answers[*places[i]];
+      if (answer.ok() && answer->exit_code == 0) {
+        commit = CommitInAnswer(answer->out, asked[i].ref);
+      }
+      why = WhyNoCommit(answer, asked[i], commit);
+      if (commit.empty() && why.empty()) continue;
+    }
+    lines.push_back(commit.empty()
+                        ? what + ": which commit that is, is not known (" + why +
+                              "): the environment that was made from it before is used, and where "
+                              "there is none, pip takes what it is then"
+                        : what + " is commit " + commit.substr(0, 10) +
+                              ", for all attempts of this job");
+    pins.push_back({asked[i].source, commit});
+  }
+  TellPins(client, lines);
+  return pins;
+}
+
+}  // namespace stoker::client

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/submit/submit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "client/clear/removals.h"
+#include "client/open/late_cancel.h"
+#include "client/open/meter.h"
+#include "client/open/reserve.h"
+#include "client/submit/allocation.h"
+#include "client/submit/clone.h"
+#include "client/submit/named_here.h"
+#include "client/submit/offers.h"
+#include "client/submit/packed_text.h"
+#include "client/submit/packing_notes.h"
+#include "client/submit/pins.h"
+#include "client/submit/private_env.h"
+#include "ledger/blobs.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+#include "pack/archive.h"
+#include "pack/listing.h"
+#include "spec/print.h"
+#include "spec/text/infra.h"
+#include "spec/text/repository.h"
+#include "sys/file.h"
+#include "sys/thread_crew.h"
+#include "sys/watch/file_snapshot.h"
+#include "transfer/blob_transfer.h"
+
+namespace stoker::client {
+namespace {
+
+constexpr int64_t kAskAbove = int64_t{1} << 30;
+constexpr int64_t kPackedInMemory = int64_t{16} << 20;
+constexpr size_t kLookedAt = 1 << 20;  // of each file, as packing does
+constexpr int64_t kTellUploadAbove = int64_t{64} << 20;
+
+struct Packed {
+  std::string digest;
+  std::vector<LeftOut> left_behind;
+  std::string note;
+  std::string diff;  // against the commit, for those who want to know later what really ran
+  std::optional<GitOrigin> git;
+  std::string downloads;  // as Job's
+  std::vector<Pin> pins;
+};
+
+Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
+  STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(path, O_RDONLY));
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) return ErrnoStatus("stat " + path, errno);
+  FileFact fact;
+  fact.path = path;
+  fact.size = st.st_size;
+  auto file = std::make_shared<FileSnapshot>();
+  file->Add(std::move(fact), std::move(fd));
+  ThreadCrew crew;
+  const Movers movers{&crew, &ledger.clock(), {16, 8, int64_t{64} << 20}};
+  return SendBlob(ledger, movers, digest, std::move(file)).status();
+}
+
+// A home directory as work directory must not pack the ledger into itself.
+std::vector<std::string> OwnFolders(Client& client) {
+  std::vector<std::string> folders;
+  std::vector<std::string> candidates = {client.places().state, client.places().cache};
+  const auto store = client.store_url();
+  if (store.ok()) candidates.push_back(*store);
+  for (const std::string& folder : candidates) {
+    const auto real = sys::RealPath(folder);
+    if (real.ok()) folders.push_back(*real);
+  }
+  return folders;
+}
+
+// Where an archive is made: in memory where it cannot become large, else in a folder.
+struct PackingPlace {
+  std::optional<sys::TempDir> folder;
+  sys::ScopedFd file;
+  std::string path;
+};
+
+// The folder does not lie in what is packed (a home directory holds the cache).
+Result<sys::TempDir> PackingFolder(Client& client, const std::string& root) {
+  STOKER_TRY(sys::MakeDirs(client.places().cache, 0700));
+  STOKER_ASSIGN(const std::string cache, sys::RealPath(client.places().cache));
+  for (const std::string& place : {cache, std::string("/tmp"), std::string("/dev/shm")}) {
+    if (!StartsWith(place + "/", root + "/") && sys::DirExists(place)) {
+      return sys::TempDir::Make("stoker-pack", place);
+    }
+  }
+  return Status(
+      Code::kInvalid,
+      "the work directory " + root + " contains every place where its archive could be made",
+      "Choose a smaller one with --workdir");
+}
+
+Result<PackingPlace> MakePackingPlace(Client& client, const pack::Listing& listing) {
+  PackingPlace place;
+  if (listing.bytes <= kPackedInMemory) {
+    place.file.Reset(memfd_create("stoker-pack", MFD_CLOEXEC));
+    place.path = "/proc/self/fd/" + std::to_string(place.file.get());
+    if (place.file.valid() && sys::FileExists(place.path)) return place;
+  }
+  STOKER_ASSIGN(place.folder, PackingFolder(client, listing.root));
+  place.path = place.folder->path() + "/code.tar.zst";
+  STOKER_ASSIGN(place.file, sys::Open(place.path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  return place;
+}
+
+std::optional<GitOrigin> OriginOf(const pack::GitState& git) {
+  if (git.commit.empty()) return std::nullopt;
+  return GitOrigin{git.commit, Printable(git.branch), git.dirty};
+}
+
+// What a variable of the job will be, for pip.
+std::optional<std::string> VariableOf(const SubmitRequest& request, const LocalPrivate& own,
+                                      const std::string& name) {
+  const auto in = [&](const auto& variables) -> std::optional<std::string> {
+    for (const auto& [known, value] : variables) {
+      if (known == name) return value;
+    }
+    return std::nullopt;
+  };
+  if (auto value = in(own.secrets)) return value;
+  if (auto value = in(request.spec.envs)) return value;
+  return in(own.shell);
+}
+
+Result<Packed> PackFolder(Client& client, const std::string& dir, const SubmitRequest& request,
+                          const LocalPrivate& own, PackedText* text) {
+  STOKER_TRY(CheckRequirements(dir));
+  pack::ListOptions listing_options;
+  listing_options.exclude = OwnFolders(client);
+  listing_options.include = request.spec.include;
+  STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(dir, listing_options));
+  if (listing.bytes > kAskAbove && !request.yes &&
+      !client.Confirm("The work directory has " + HumanSize(listing.bytes) + " (" +
+                      LargestParts(listing) + "). Pack all of it?")) {
+    return Status(Code::kUsage,
+                  "the work directory " + dir + " has " + HumanSize(listing.bytes) + " in " +
+                      std::to_string(listing.files) + " files: " + LargestParts(listing),
+                  "List what is not code in .stokerignore, or add --yes");
+  }
+  pack::IgnoredByGit ignored = pack::AskIgnored(listing);
+  STOKER_ASSIGN(const PackingPlace place, MakePackingPlace(client, listing));
+  pack::PackSummary summary;
+  {
+    Meter meter(client, "packing", listing.bytes);
+    pack::PackOptions packing;
+    packing.progress = [&](int64_t bytes) { meter.At(bytes); };
+    packing.look = [&](const std::string& path, std::string_view head) { text->Look(path, head); };
+    STOKER_ASSIGN(summary, pack::PackInto(listing, place.file.get(), place.path, packing));
+  }
+  for (const std::string& note : summary.notes) client.Say(note);
+  const pack::LeftBehind left = pack::FindLeftBehind(listing, std::move(ignored));
+  if (const std::string said = LeftBehindText(left); !said.empty()) client.Say(said);
+  if (summary.packed_bytes > kTellUploadAbove) {
+    client.Progress("storing " + HumanSize(summary.packed_bytes) + " …");
+  }
+  STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  STOKER_TRY(PutFile(*ledger, summary.sha256, place.path));
+  return Packed{summary.sha256,
+                LeftOutOf(left),
+                pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
+                summary.git.diff,
+                OriginOf(summary.git),
+                summary.git.downloads,
+                ResolvePins(client, dir, [&](const std::string& name) {
+                  return VariableOf(request, own, name);
+                })};
+}
+
+Result<Packed> PackWorkdir(Client& client, const SubmitRequest& request, const LocalPrivate& own,
+                           PackedText* text) {
+  const auto repository = RepositoryOf(request.spec.workdir);
+  if (!repository) return PackFolder(client, request.spec.workdir, request, own, text);
+  STOKER_ASSIGN(const Clone clone, CloneRepository(client, *repository));
+  STOKER_ASSIGN(Packed packed, PackFolder(client, clone.folder, request, own, text));
+  packed.note = Printable(WordOf(*repository)) + ": " + packed.note;
+  return packed;
+}
+
+// What SkyPilot's recipes do, on machines that are the job's own.
+bool AppendsToShellFile(const std::string& setup) {
+  for (const std::string& line : Split(setup, '\n')) {
+    const size_t at = std::min(line.find(">>"), line.find("tee -a"));
+    if (at == std::string::npos || line.find('#') == 0) continue;
+    for (const char* name : {".bashrc", ".bash_profile", ".profile", ".zshrc"}) {
+      if (line.find(name, at) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+// The digest is remembered by the file's identity: hashing 8 MB costs more than the rest of submit.
+Result<std::string> DigestOfFile(const Client& client, const std::string& exe) {
+  struct stat st {};
+  if (::stat(exe.c_str(), &st) != 0) return ErrnoStatus("stat " + exe, errno);
+  const std::string identity =
+      exe + " " + std::to_string(st.st_ino) + " " + std::to_string(st.st_size) + " " +
+      std::to_string(st.st_mtim.tv_sec) + "." + std::to_string(st.st_mtim.tv_nsec) + " " +
+      std::to_string(st.st_ctim.tv_sec) + "." + std::to_string(st.st_ctim.tv_nsec);
+  const std::string memo = client.places().cache + "/binary-digest";
+  const auto known = sys::ReadFile(memo, 4096);
+  if (known.ok() && StartsWith(*known, identity + " ") && known->size() == identity.size() + 65) {
+    return known->substr(identity.size() + 1);
+  }
+  STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
+  const std::string digest = Sha256Hex(data);
+  STOKER_TRY(sys::MakeDirs(client.places().cache, 0700));
+  (void)sys::WriteFileAtomic(memo, identity + " " + digest, 0600, false);
+  return digest;
+}
+
+// In its place by rename, so that a machine never starts from half a binary.
+Status CopyForMachines(const Client& client, const std::string& exe, const std::string& digest) {
+  const std::string folder = client.places().state + "/bin/" + digest;
+  if (sys::FileExists(folder + "/stoker")) {
+    // In use: `stoker gc` goes by the folder's time.
+    (void)::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0);
+    return Status::Ok();
+  }
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
+  return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
+}
+
+}  // namespace
+
+Status AddNamed(Client& client, const SubmitRequest& request, JobSpec* spec) {
+  if (!request.shell_env) return Status::Ok();
+  STOKER_ASSIGN(NamedHere named, NamedHere::Of(client, *spec));
+  named.Read(*spec);
+  PackedText text(*spec, &named);
+  if (!spec->workdir.empty() && !RepositoryOf(spec->workdir)) {
+    pack::ListOptions options;
+    options.exclude = OwnFolders(client);
+    options.include = spec->include;
+    STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(spec->workdir, options));
+    std::string head(kLookedAt, '\0');
+    for (const pack::ListedEntry& entry : listing.entries) {
+      if (entry.kind != pack::EntryKind::kFile) continue;
+      const auto fd = sys::Open(listing.root + "/" + entry.path, O_RDONLY | O_NOFOLLOW);
+      const ssize_t got = fd.ok() ? ::read(fd->get(), head.data(), head.size()) : 0;
+      if (got > 0) text.Look(entry.path, {head.data(), static_cast<size_t>(got)});
+    }
+  }
+  text.Say(client);
+  std::vector<std::pair<std::string, std::string>> none;
+  named.GiveTo(client, spec, &none);
+  return Status::Ok();
+}
+
+Result<std::string> StoreBinary(Client& client) {
+  const std::string exe = client.self_exe();
+  STOKER_ASSIGN(const std::string digest, DigestOfFile(client, exe));
+  STOKER_TRY(
+      CopyForMachines(client, exe, digest).WithContext("keeping a copy of stoker for machines"));
+  STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  STOKER_TRY(PutFile(*ledger, digest, exe));
+  return digest;
+}
+
+Status BringBinary(Client& client, const std::string& digest) {
+  const std::string folder = client.places().state + "/bin/" + digest;
+  if (sys::FileExists(folder + "/stoker")) return Status::Ok();
+  STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  std::string data;
+  STOKER_TRY(FetchBlob(*ledger, digest, [&](std::string_view piece) {
+               data += piece;
+               return Status::Ok();
+             }).WithContext("fetching the stoker that the job's nodes run"));
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
+}
+
+namespace {
+
+// Who submits it, and from where.
+Status Sign(Client& client, const JobSpec& spec, Job* job) {
+  job->user = client.user();
+  STOKER_ASSIGN(job->me, client.MakeMe());
+  job->user_host = sys::Hostname();
+  // A timer that starts a successor has another PATH than the shell that the job came from.
+  const char* path = std::getenv("PATH");
+  STOKER_ASSIGN(LocalProvider * local, client.local_provider());
+  TieToHost(*job, ParseInfra(spec.resources.infra).provider, local->host(),
+            path != nullptr ? Printable(path) : "");
+  return Status::Ok();
+}
+
+// What is made of a request: its spec with what this shell adds, and its code.
+struct Made {
+  JobSpec spec;
+  LocalPrivate own;
+  std::string diff;
+};
+
+// Packs and stores the work directory, unless that was done for an earlier job.
+Status BringCode(Client& client, const SubmitRequest& request, Job* job, Made* made) {
+  if (!request.code_digest.empty()) {
+    job->code_digest = request.code_digest;
+    job->workdir_note = request.code_note;
+    job->git = request.git;
+    job->pins = request.pins;
+    job->left_behind = request.left_behind;
+    job->downloads = request.code_downloads;
+    return Status::Ok();
+  }
+  NamedHere named;
+  if (request.shell_env) {
+    STOKER_ASSIGN(named, NamedHere::Of(client, request.spec));
+  }
+  named.Read(request.spec);
+  PackedText text(request.spec, &named);
+  if (!request.spec.workdir.empty()) {
+    STOKER_ASSIGN(Packed packed, PackWorkdir(client, request, made->own, &text));
+    job->code_digest = packed.digest;
+    job->workdir_note = packed.note;
+    job->git = packed.git;
+    job->pins = packed.pins;
+    job->left_behind = std::move(packed.left_behind);
+    job->downloads = std::move(packed.downloads);
+    made->diff = std::move(packed.diff);
+    client.Say("packed " + packed.note);
+  }
+  text.Say(client);
+  named.GiveTo(client, &made->spec, &made->own.shell);
+  if (AppendsToShellFile(request.spec.setup)) {
+    client.Say(
+        "setup appends to a file such as ~/.bashrc. On this machine that is your own file, and "
+        "'run' does not read it. Write NAME=VALUE lines into the file $STOKER_ENV instead");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Job> Submit(Client& client, const SubmitRequest& request) {
+  STOKER_ASSIGN(Ledger * ledger, client.ledger_or_new());
+  // Of a shell on this machine; a box and a cloud's machine have variables of their own.
+  const bool shell = request.shell_env && !AnyChoiceHas(request.spec, &BrokerTraits::elsewhere);
+  const bool cloned = RepositoryOf(request.spec.workdir).has_value();
+  if (request.shell_env) STOKER_TRY(CheckWholeShell(request.spec));
+  Made made{request.spec, {}, ""};
+  STOKER_ASSIGN(made.own, GatherPrivate(client, {request.spec, request.secret_values, shell,
+                                                 cloned ? "" : request.spec.workdir}));
+  STOKER_TRY(CheckPlace(request.spec));
+  Job job;
+  job.created = client.clock().Wall();
+  // Before anything is stored: the place may not have what is asked for.
+  STOKER_ASSIGN(job.offers,
+                ResolveOffers(client, request.spec, job.created, made.own != LocalPrivate()));
+  TieToAllocation(client, {request.outlive, true}, &job.offers);
+  STOKER_TRY(BringCode(client, request, &job, &made));
+  const LocalPrivate& own = made.own;
+  SayShell(client, request.spec, own);
+  for (const auto& [name, value] : own.shell) job.shell.push_back(Printable(name));
+  STOKER_ASSIGN(job.binary_digest, StoreBinary(client));
+  const std::string spec_text = PrintJobSpec(made.spec);
+  job.name = request.spec.name;
+  job.command = CutText(ProgramText(request.spec), 500);
+  STOKER_TRY(Sign(client, request.spec, &job));
+  job.spec_digest = Sha256Hex(spec_text);
+  job.num_nodes = request.spec.num_nodes;
+  job.retry_of = request.retry_of;
+  job.from = request.from;
+  job.promised = request.promised;
+  job.movable = true;
+  if (AnyChoiceHas(request.spec, &BrokerTraits::rents)) {
+    STOKER_TRY(CompleteOffers(client, job.binary_digest, &job.offers));
+  }
+  // Once more, and last of all: what is doomed anew from now on stays for an hour.
+  STOKER_TRY(SpareLine(client, request.line, request.promised, UnreadLists::kNotTold));
+  if (request.before_record) request.before_record();
+  for (int tries = 0; tries < 8; ++tries) {
+    job.id = ledger->NewJobId();
+    // First, so that whoever launches the job finds it. On Slurm it also tells whose job it is.
+    if (own != LocalPrivate() || AnyChoiceHas(request.spec, &BrokerTraits::reads_owner)) {
+      STOKER_TRY(WriteLocalPrivate(client.places().state, ledger->id(), job.id, own));
+    }
+    auto created = CreateJob(*ledger, job, spec_text);
+    if (created.ok()) {
+      if (!made.diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), made.diff);
+      KeepReserve(client);
+      PrepareLateCancels(client);
+      return created->job;
+    }
+    if (!created.status().Is(Code::kExists)) return created.status();
+    (void)RemoveLocalPrivate(client.places().state, ledger->id(), job.id);
+  }
+  return Status(Code::kInternal, "eight random job ids were all taken");
+}
+
+}  // namespace stoker::client

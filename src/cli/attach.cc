@@ -9,10 +9,10 @@
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
-#include "cli/full_store.h"
-#include "cli/log_printer.h"
-#include "cli/story.h"
+#include "cli/terminal/full_store.h"
 #include "cli/terminal/interrupts.h"
+#include "cli/terminal/log_printer.h"
+#include "cli/words/story.h"
 #include "client/job_watch.h"
 #include "client/submit/allocation.h"
 #include "ledger/log/log_reader.h"

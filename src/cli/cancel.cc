@@ -10,9 +10,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/story.h"
 #include "cli/terminal/context.h"
 #include "cli/verb.h"
+#include "cli/words/story.h"
 #include "client/open/late_cancel.h"
 #include "client/open/reserve.h"
 #include "client/submit/private_env.h"

@@ -3,10 +3,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
-#include "cli/story.h"
-#include "cli/table.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/table.h"
 #include "cli/verb.h"
+#include "cli/words/story.h"
 #include "ledger/records.h"
 #include "view/lineage.h"
 

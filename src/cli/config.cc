@@ -2,8 +2,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/table.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/table.h"
 #include "cli/verb.h"
 #include "client/open/settings_notes.h"
 #include "spec/settings.h"

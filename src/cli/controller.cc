@@ -5,10 +5,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/story.h"
 #include "cli/terminal/context.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "cli/words/story.h"
 #include "client/clear/holdings.h"
 #include "client/clear/removals.h"
 #include "client/submit/private_env.h"

@@ -3,8 +3,8 @@
 
 #include "base/json.h"
 #include "cli/attach.h"
-#include "cli/story.h"
 #include "cli/terminal/interrupts.h"
+#include "cli/words/story.h"
 #include "client/submit/allocation.h"
 #include "client/submit/late_answers.h"
 #include "client/submit/private_env.h"

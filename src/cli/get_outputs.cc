@@ -9,7 +9,7 @@
 #include "base/profiles.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 #include "client/fetch/in_the_way.h"
 #include "client/open/meter.h"
 #include "ledger/records.h"

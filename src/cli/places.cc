@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/table.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/table.h"
 #include "cli/verb.h"
 #include "port/place_info.h"
 #include "spec/text/infra.h"

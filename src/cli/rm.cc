@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/local_time.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/local_time.h"
 #include "cli/verb.h"
 #include "client/clear/removals.h"
 #include "client/open/reserve.h"

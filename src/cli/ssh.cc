@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "cli/local_shell.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/local_shell.h"
 #include "cli/verb.h"
 #include "job/job.h"
 #include "provider/cloud/ssh_words.h"

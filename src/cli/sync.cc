@@ -38,7 +38,7 @@ struct SyncOptions {
   std::string memory = "256MiB";
 };
 
-constexpr int kMostJobs = 512;
+constexpr int kMostHands = 512;
 constexpr int64_t kPerJob = int64_t{2} << 20;  // a buffer, and what a request holds
 // What the program itself and its connections take besides the buffers.
 constexpr int64_t kBesides = int64_t{64} << 20;
@@ -47,8 +47,8 @@ constexpr size_t kMostNamed = 20;
 
 Result<TransferOptions> OptionsOf(const SyncOptions& options) {
   TransferOptions out;
-  if (options.jobs < 1 || options.jobs > kMostJobs) {
-    return Status(Code::kUsage, "--jobs: 1 to " + std::to_string(kMostJobs) + " are possible");
+  if (options.jobs < 1 || options.jobs > kMostHands) {
+    return Status(Code::kUsage, "--jobs: 1 to " + std::to_string(kMostHands) + " are possible");
   }
   const auto memory = ParseSize(options.memory);
   if (!memory.ok()) {

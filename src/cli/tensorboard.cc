@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event files out of what the store has of runs, and TensorBoard on them.
-#include "cli/tensorboard.h"
+#include "cli/verb.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/ui.h"
+#include "cli/verb.h"
 
 #include <unistd.h>
 

@@ -3,9 +3,6 @@
 
 #include <iterator>
 
-#include "cli/tensorboard.h"
-#include "cli/ui.h"
-
 namespace stoker::cli {
 
 std::vector<Verb> AllVerbs() {

@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "base/json.h"
-#include "cli/full_store.h"
-#include "cli/story.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/full_store.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
+#include "cli/words/story.h"
 #include "client/submit/private_env.h"
 #include "ledger/index.h"
 #include "view/kept.h"

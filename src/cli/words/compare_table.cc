@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compare_table.h"
+#include "cli/words/compare_table.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/stubs.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
+#include "cli/words/stubs.h"
 #include "view/metrics.h"
 
 namespace stoker::cli {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/stubs.h"
+#include "cli/words/stubs.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "base/prng.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 
 namespace stoker::cli {
 namespace {

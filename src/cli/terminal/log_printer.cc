@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/log_printer.h"
+#include "cli/terminal/log_printer.h"
 
 #include <unistd.h>
 

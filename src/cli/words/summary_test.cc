@@ -2,7 +2,7 @@
 // What a summary says, and that it does not say it twice.
 #include <gtest/gtest.h>
 
-#include "cli/story.h"
+#include "cli/words/story.h"
 
 namespace stoker::cli {
 namespace {

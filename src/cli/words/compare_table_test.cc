@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compare_table.h"
+#include "cli/words/compare_table.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 
 namespace stoker::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/counted.h"
+#include "cli/words/counted.h"
 
 #include <cstdio>
 #include <set>

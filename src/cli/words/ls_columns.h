@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 #include "ledger/ledger.h"
 #include "ledger/summary.h"
 

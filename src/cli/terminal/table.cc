@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/stubs.h"
+#include "cli/words/stubs.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 
 namespace stoker::cli {
 namespace {

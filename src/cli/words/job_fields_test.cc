@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job_fields.h"
+#include "cli/words/job_fields.h"
 
 #include <gtest/gtest.h>
 

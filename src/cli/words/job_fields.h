@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/ls_columns.h"
+#include "cli/words/ls_columns.h"
 #include "ledger/ledger.h"
 #include "ledger/summary.h"
 #include "view/job_row.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/story.h"
+#include "cli/words/story.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/local_time.h"
-#include "cli/table.h"
+#include "cli/terminal/local_time.h"
+#include "cli/terminal/table.h"
 #include "client/submit/named_here.h"
 #include "policy/placement.h"
 #include "spec/print.h"

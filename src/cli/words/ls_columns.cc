@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/ls_columns.h"
+#include "cli/words/ls_columns.h"
 
 #include <algorithm>
 #include <map>
@@ -9,9 +9,9 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "cli/job_fields.h"
-#include "cli/local_time.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/local_time.h"
+#include "cli/words/job_fields.h"
 #include "view/facts.h"
 #include "view/job_row.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/local_shell.h"
+#include "cli/terminal/local_shell.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/full_store.h"
+#include "cli/terminal/full_store.h"
 
 #include <sys/statvfs.h>
 #include <unistd.h>

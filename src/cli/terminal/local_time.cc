@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/local_time.h"
+#include "cli/terminal/local_time.h"
 
 #include <ctime>
 

@@ -10,8 +10,8 @@
 #include "cli/verb.h"
 #include "cli/words/story.h"
 #include "client/clear/holdings.h"
+#include "client/clear/private_over.h"
 #include "client/clear/removals.h"
-#include "client/submit/private_env.h"
 #include "client/timer.h"
 #include "controller/all_jobs.h"
 

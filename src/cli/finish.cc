@@ -5,17 +5,15 @@
 #include "cli/attach.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/words/story.h"
+#include "client/clear/private_over.h"
 #include "client/submit/allocation.h"
-#include "client/submit/late_answers.h"
-#include "client/submit/private_env.h"
+#include "client/submit/begin.h"
 #include "client/tiers.h"
 #include "spec/print.h"
 #include "view/kept.h"
 
 namespace stoker::cli {
 namespace {
-
-constexpr int kEndWithin = 6;  // passes from a refusal to the job's end
 
 // `line` has who looks after the job at its end; what is unusual about that has its own.
 void SayRecovery(Context& context, const JobSpec& spec, const std::string& line) {
@@ -26,20 +24,7 @@ void SayRecovery(Context& context, const JobSpec& spec, const std::string& line)
 
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
-  auto pass = controller->Pass(job.id);
-  // What was refused for good ends the job at once: nobody else may come by for a while. Nor to
-  // begin it, where somebody else wrote into its record at the same time, or to end it, where that
-  // was a cancel.
-  const auto unsettled = [](const PassResult& seen) {
-    return seen.trouble || seen.job.attempts.empty() || seen.job.cancel;
-  };
-  for (int i = 0; i < kEndWithin && pass.ok() && unsettled(*pass); ++i) {
-    if (IsFinal(pass->job.state)) break;
-    auto next = controller->Pass(job.id);
-    if (!next.ok() || (!next->changed && !next->job.attempts.empty())) break;
-    if (!next->trouble) next->trouble = pass->trouble;
-    pass = std::move(next);
-  }
+  auto first = client::BeginJob(*controller, job.id);
   if (context.json) {
     nlohmann::json out = {{"id", job.id},
                           {"name", job.name},
@@ -52,10 +37,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     context.Print(job.id + "\n");
     SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
   }
-  if (pass.ok()) pass = client::AwaitLateAnswers(context, *controller, std::move(*pass));
-  // The job is in the ledger: a first pass that failed is worth a word, not a failure.
-  const Status trouble = !pass.ok() ? pass.status() : pass->trouble.value_or(Status::Ok());
-  if (!trouble.ok()) context.Say("no machine yet: " + trouble.ToString());
+  client::HearOut(context, *controller, std::move(first));
   return Status::Ok();
 }
 

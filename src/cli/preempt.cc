@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "client/preempt.h"
 #include "base/json.h"
 #include "cli/terminal/context.h"
 #include "cli/verb.h"
-#include "ledger/records.h"
 
 namespace stoker::cli {
 namespace {
@@ -14,53 +14,21 @@ struct PreemptOptions {
   std::string in = "30s";
 };
 
-// The newest attempt that has begun: its machines are the ones that train.
-const Attempt* Current(const Job& job) {
-  const Attempt* current = nullptr;
-  for (const Attempt& attempt : job.attempts) {
-    if (attempt.state != AttemptState::kEnded && attempt.state != AttemptState::kProvisioning) {
-      current = &attempt;
-    }
-  }
-  return current;
-}
-
 Status Run(Context& context, const PreemptOptions& options) {
-  STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job, NameMeans::kRunning));
-  auto lead = ParseDuration(options.in);
+  client::PreemptWish wish;
+  STOKER_ASSIGN(wish.job, context.ResolveJob(options.job, NameMeans::kRunning));
+  const auto lead = ParseDuration(options.in);
   if (!lead.ok())
     return Status(Code::kUsage, "--in: " + lead.status().message(), lead.status().next());
-  STOKER_ASSIGN(Controller * controller, context.controller());
-  STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
-  const Attempt* attempt = Current(pass.job);
-  const Status idle(
-      Code::kInvalid,
-      "job " + id + " has no machine to take: it is " + std::string(Name(pass.job.state)),
-      "'stoker show " + id + "' says what it does");
-  if (attempt == nullptr) return idle;
-  if (options.node >= static_cast<int>(attempt->launches.size())) {
-    return Status(Code::kUsage, "--node " + std::to_string(options.node) +
-                                    ": the job has nodes 0 to " +
-                                    std::to_string(attempt->launches.size() - 1));
+  wish.node = options.node;
+  wish.lead = *lead;
+  STOKER_ASSIGN(const auto told, client::Preempt(context, wish));
+  if (!context.json) return Status::Ok();
+  nlohmann::json all = nlohmann::json::array();
+  for (const client::Preempted& one : told) {
+    all.push_back({{"node", one.node}, {"instance", one.instance}, {"lead_ms", lead->ms}});
   }
-  nlohmann::json told = nlohmann::json::array();
-  for (int rank = 0; rank < static_cast<int>(attempt->launches.size()); ++rank) {
-    if (options.node >= 0 && rank != options.node) continue;
-    const int launch = attempt->launches[static_cast<size_t>(rank)];
-    for (const MachineSeen& machine : pass.machines) {
-      const bool up =
-          machine.state == MachineState::kStarting || machine.state == MachineState::kRunning;
-      if (machine.launch != launch || !up) continue;
-      const Request& request = RequestOf(pass.job, *FindLaunch(pass.job, launch));
-      STOKER_ASSIGN(Provider * provider, context.provider(request.ask.place.provider));
-      STOKER_TRY(provider->Interrupt(machine.instance_id, *lead));
-      told.push_back({{"node", rank}, {"instance", machine.instance_id}, {"lead_ms", lead->ms}});
-      context.Say("node " + std::to_string(rank) + " has its notice: it will be taken in " +
-                  FormatDuration(*lead));
-    }
-  }
-  if (told.empty()) return idle;
-  if (context.json) context.Print(told.dump() + "\n");
+  context.Print(all.dump() + "\n");
   return Status::Ok();
 }
 

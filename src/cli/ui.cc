@@ -23,7 +23,6 @@
 namespace stoker::cli {
 namespace {
 
-constexpr int64_t kActMs = 120'000;
 constexpr size_t kMostExported = 100;  // jobs, where none are named
 // A report within a work directory belongs to no job.
 constexpr char kIgnore[] =
@@ -41,18 +40,6 @@ std::vector<std::string> Environment() {
   std::vector<std::string> all;
   for (char** each = environ; *each != nullptr; ++each) all.emplace_back(*each);
   return all;
-}
-
-// The verb itself, as its own process: what is asked for here is done as it is there.
-page::Acted Act(const std::string& stoker, const std::string& verb, const std::string& job) {
-  std::vector<std::string> argv = {stoker, verb, job};
-  if (verb == "cancel") argv.push_back("--no-wait");
-  if (verb == "retry") argv.push_back("--detach");
-  auto results = sys::RunCommands({{argv, Environment(), "/dev/null", 1 << 20}}, kActMs);
-  if (!results[0].ok()) return {false, results[0].status().message()};
-  const sys::CommandOutput& done = *results[0];
-  const std::string text = Printable(done.out + done.err, true);
-  return {done.exit_code == 0, text.empty() ? "done" : text};
 }
 
 bool HasDisplay() {
@@ -242,9 +229,6 @@ Status Run(Context& context, const UiOptions& options) {
   config.port = options.port;
   config.version = STOKER_VERSION;
   config.user = context.user();
-  config.act = [stoker = context.self_exe()](const std::string& verb, const std::string& job) {
-    return Act(stoker, verb, job);
-  };
   config.spend_later = [&context](int port, const std::string& token) {
     return SpendLink(LinksOf(context, port), token);
   };
@@ -264,6 +248,9 @@ Status Run(Context& context, const UiOptions& options) {
   const auto lock = sys::TryFileLock(links + kLock);
   OpenOrSay(context, options, **server, leader);
   while (!Interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if ((*server)->acting() > 0) {
+    context.Say("what was asked for on the page is being done; another Ctrl-C leaves it");
+  }
   (void)::unlink(leader.c_str());
   (void)sys::RemoveTree(links);
   (void)::unlink((links + kLock).c_str());

@@ -9,7 +9,7 @@
 #include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
 #include "cli/words/story.h"
-#include "client/submit/private_env.h"
+#include "client/clear/private_over.h"
 #include "ledger/index.h"
 #include "view/kept.h"
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "net/http_server.h"
 #include "net/percent.h"
+#include "page/acts.h"
 #include "page/events.h"
 #include "page/files.h"
 #include "page/gate.h"
@@ -110,6 +111,7 @@ class Server : public PageServer {
     return Status::Ok();
   }
 
+  size_t acting() override { return acts_.Running(); }
   int port() const override { return http_->port(); }
   std::string url() const override {
     return "http://127.0.0.1:" + std::to_string(port()) + "/?token=" + once_;
@@ -189,9 +191,10 @@ class Server : public PageServer {
     if (verb != "cancel" && verb != "retry" && verb != "preempt") {
       return Failure(Status(Code::kInvalid, "verb: cancel, retry or preempt is expected"));
     }
-    const Acted acted = config_.act(verb, id);
+    const Acted acted = acts_.Do(verb, id);
     looker_->Hurry();
-    return Json(JsonText({{"done", acted.done}, {"text", acted.text}}), acted.done ? 200 : 409);
+    return Json(JsonText({{"done", acted.done}, {"text", acted.text}, {"made", acted.made}}),
+                acted.done ? 200 : 409);
   }
 
   HttpReply Send(const std::string& id, const std::string& target) {
@@ -223,6 +226,7 @@ class Server : public PageServer {
 
   const PageConfig config_;
   Facts& facts_;
+  Acts acts_;
   JobsBook book_;
   Events events_;
   std::string once_;

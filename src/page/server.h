@@ -12,20 +12,11 @@
 
 namespace stoker::page {
 
-// What came of something that was asked for: text for people.
-struct Acted {
-  bool done = false;
-  std::string text;
-};
-
 struct PageConfig {
   int port = 0;  // 0 = a free one
   std::string version;
   std::string user;
-  // Does what the verb of this name ("cancel", "retry", "preempt") does to a job. Called on the
-  // threads of connections.
-  std::function<Acted(const std::string& verb, const std::string& job)> act;
-  // See GateSecrets::spend_later; on the same threads. Gets the port, too.
+  // See GateSecrets::spend_later; on the threads of connections. Gets the port, too.
   std::function<bool(int port, const std::string& token)> spend_later;
 };
 
@@ -33,10 +24,13 @@ class PageServer {
  public:
   // `facts` must outlive it. kExists when the port is taken.
   static Result<std::unique_ptr<PageServer>> Start(PageConfig config, Facts& facts);
+  // Returns when all that was asked for has ended.
   virtual ~PageServer() = default;
   virtual int port() const = 0;
   // With the token that opens the page once.
   virtual std::string url() const = 0;
+  // So much that was asked for is under way (page/acts.h).
+  virtual size_t acting() = 0;
 };
 
 }  // namespace stoker::page

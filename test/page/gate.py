@@ -6,6 +6,7 @@ with tricks in paths, slowly, and by five hundred at once."""
 import json
 import os
 import pathlib
+import shutil
 import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
@@ -158,6 +159,35 @@ def test_changes(results, page, job, cookie):
     results.check("what the verb refuses is told", gone[0] == 409 and b"zzzzzzzz" in gone[2], gone)
 
 
+def test_acts(results, world, job):
+    """By the page's own process: the stoker that it was started from is gone by then, as after an
+    update."""
+    before, copy = world.binary, world.root / "stoker-of-before"
+    shutil.copy(before, copy)
+    world.binary = str(copy)
+    page = served.Page(world)
+    world.binary = before
+    copy.unlink()
+    cookie = page.enter()
+    token = json.loads(page.ask("/api/session", headers=[cookie])[2])["token"]
+    rights = [cookie, ("Origin", f"http://127.0.0.1:{page.port}"), ("X-Stoker-Token", token)]
+
+    def act(verb, of):
+        status, _, body = page.ask(f"/api/act?verb={verb}&id={of}", "POST", rights)
+        return status, json.loads(body)
+
+    status, again = act("retry", job)
+    made = again.get("made", "")
+    retried = made and world.json("show", made)["job"]
+    results.check("a job is begun again, and the answer names the new one", status == 200 and retried["retry_of"] == job, again)
+    world.stoker("wait", made, check=True)
+    status, told = act("preempt", made)
+    results.check("what has ended has no machine to take", status == 409 and "has no machine to take" in told["text"], told)
+    status, told = act("cancel", made)
+    results.check("nor anything to cancel", status == 200 and "had ended already" in told["text"] and not told["made"], told)
+    results.check("Ctrl-C ends that page", page.end() == 0)
+
+
 def test_paths(results, page, job, cookie):
     found = {path: page.ask(path, headers=[cookie]) for path in TRICKS}
     results.check(
@@ -287,6 +317,7 @@ def main():
         ):
             results.run(name, test, results, page, job, cookie[0])
         results.check("Ctrl-C ends it", page.end() == 0)
+        results.run("acts", test_acts, results, world, job)
         results.run("export", test_export, results, world)
     results.finish()
 

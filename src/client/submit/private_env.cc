@@ -24,8 +24,6 @@ namespace stoker::client {
 namespace {
 
 constexpr int64_t kMaxPrivateBytes = 1 << 20;
-// Between the file and the job's record lies one command.
-constexpr Duration kUnborn = Duration::Minutes(10);
 constexpr size_t kShownValue = 24;
 
 using Values = std::map<std::string, std::string>;
@@ -147,16 +145,6 @@ std::string AlsoOn(const JobSpec& spec) {
   return "";
 }
 
-// Wherever it has been.
-void ForgetThere(Client& client, Ledger& ledger, const Job& job) {
-  std::set<std::string> asked;
-  for (const Request& request : job.requests) asked.insert(request.ask.place.provider);
-  for (const std::string& name : asked) {
-    const auto broker = client.broker(name);
-    if (broker.ok()) (*broker)->Forget({ledger.id(), &ledger.store()}, job.id);
-  }
-}
-
 }  // namespace
 
 Result<LocalPrivate> GatherPrivate(Client& client, const PrivateRequest& request) {
@@ -191,21 +179,6 @@ void SayShell(Client& client, const JobSpec& spec, const LocalPrivate& own) {
   std::vector<std::string> shown;
   for (const auto& [name, value] : own.shell) shown.push_back(Shown(name, value));
   client.Say("from your shell: " + Join(shown, ", ") + " (--no-shell-env leaves them behind)");
-}
-
-void ForgetPrivate(Client& client) {
-  const auto ledger = client.ledger();
-  if (!ledger.ok()) return;
-  const std::string& state = client.places().state;
-  SweepLocalPrivate(state, client.clock().Wall() - kUnborn);
-  for (const auto& [job, changed] : ListLocalPrivate(state, (*ledger)->id())) {
-    const auto read = ReadJob(**ledger, job);
-    const bool unknown = read.status().Is(Code::kNotFound);
-    const bool over =
-        read.ok() ? IsFinal(read->job.state) : unknown && client.clock().Wall() - changed > kUnborn;
-    if (over && read.ok()) ForgetThere(client, **ledger, read->job);
-    if (over) (void)RemoveLocalPrivate(state, (*ledger)->id(), job);
-  }
 }
 
 Status CheckRequirements(const std::string& workdir) {

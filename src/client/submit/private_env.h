@@ -30,9 +30,6 @@ Result<LocalPrivate> GatherPrivate(Client& client, const PrivateRequest& request
 // Says which variables of the shell do.
 void SayShell(Client& client, const JobSpec& spec, const LocalPrivate& own);
 
-// Removes the files of jobs that have ended. Quiet: whatever fails is for the next one.
-void ForgetPrivate(Client& client);
-
 // Stops at a password in a URL, or a token, in requirements.txt below `workdir` and in the files
 // that it names, since the folder goes into the ledger.
 Status CheckRequirements(const std::string& workdir);

@@ -32,11 +32,10 @@
     go.addEventListener('click', function () {
       go.disabled = true;
       go.textContent = 'Asking…';
-      s.data.act(verb, job.id).then(function (text) {
+      s.data.act(verb, job.id).then(function (acted) {
         dialog.close();
-        var made = verb === 'retry' ? /^([a-z0-9]{8})$/m.exec(text) : null;  // the new one's id
-        if (made) said('Begun again as job ' + made[1] + '.', false, made[1]);
-        else said(text.replace(/^stoker: /gm, '') || 'Done.');
+        if (acted.made) said('Begun again as job ' + acted.made + '.', false, acted.made);
+        else said(acted.text || 'Done.');
         s.data.refreshJobs();
       }, function (error) { dialog.close(); said(error.message, true); });
     });

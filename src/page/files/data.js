@@ -100,7 +100,7 @@
       method: 'POST', credentials: 'same-origin', headers: {'X-Stoker-Token': data.session.token},
     }).then(function (answer) { return answer.json(); }).then(function (answer) {
       if (!answer.done) throw new Error(answer.text || answer.error || 'it was refused');
-      return answer.text;
+      return answer;
     });
   };
   data.download = function (id, of, path) {

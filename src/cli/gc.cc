@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/terminal/context.h"
 #include "cli/terminal/local_time.h"
 #include "cli/verb.h"
-#include "client/clear/holdings.h"
-#include "client/clear/own_binaries.h"
-#include "client/clear/private_over.h"
+#include "client/clear/gc.h"
 #include "client/clear/removals.h"
-#include "client/clear/sweep.h"
-#include "client/open/late_cancel.h"
-#include "client/open/reserve.h"
-#include "controller/all_jobs.h"
-#include "ledger/collect/collect.h"
-#include "ledger/index.h"
-#include "node/env/old_envs.h"
-#include "node/outputs/unsaved.h"
 #include "sys/file.h"
-#include "sys/work_place.h"
 
 namespace stoker::cli {
 namespace {
@@ -43,187 +30,9 @@ Result<std::optional<Duration>> Age(const GcOptions& options) {
   return std::optional<Duration>(*age);
 }
 
-constexpr Duration kUnusedAge = Duration::Hours(24 * 30);
-constexpr Duration kPackingAge = Duration::Hours(24);
-
-// Removes what lies in `folder` with this prefix, is older than `age` and not in `keep`.
-int64_t ClearFolder(Context& context, const std::string& folder, const std::string& prefix,
-                    Duration age, const std::set<std::string>& keep, bool dry_run) {
-  const auto entries = sys::ListDir(folder);
-  int64_t cleared = 0;
-  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
-    struct stat st {};
-    const std::string path = folder + "/" + entry.name;
-    if (!StartsWith(entry.name, prefix) || keep.count(entry.name) > 0) continue;
-    if (::lstat(path.c_str(), &st) != 0) continue;
-    const WallTime changed{static_cast<int64_t>(st.st_mtim.tv_sec) * 1000};
-    if (context.clock().Wall() - changed < age) continue;
-    if (dry_run || sys::RemoveTree(path).ok()) ++cleared;
-  }
-  return cleared;
-}
-
-// What lies in the cache and is made again when it is missing. Needs neither the ledger nor room.
-struct Caches {
-  int64_t copies = 0;
-  int64_t environments = 0;
-};
-Caches ClearCaches(Context& context, bool dry_run) {
-  const std::string& cache = context.places().cache;
-  Caches cleared;
-  cleared.copies = ClearFolder(context, cache, "stoker-pack-", kPackingAge, {}, dry_run) +
-                   ClearFolder(context, cache, "index-", kUnusedAge, {}, dry_run) +
-                   ClearFolder(context, cache, "labels-", kUnusedAge, {}, dry_run) +
-                   ClearFolder(context, cache + "/aws", "", kUnusedAge, {}, dry_run);
-  cleared.environments =
-      node::ClearOldPythonEnvs(cache + "/venv", context.clock().Wall(), kUnusedAge, dry_run);
-  return cleared;
-}
-
-std::string UnsavedFolder(Context& context) {
-  return context.places().state + "/" + node::kUnsaved;
-}
-
-// What jobs left that no store had room for, when it is old: also of jobs that are gone.
-int64_t ClearUnsaved(Context& context, bool dry_run) {
-  return ClearFolder(context, UnsavedFolder(context), "", kUnusedAge, {}, dry_run);
-}
-
-// Where attempts worked whose machines are gone and did not clear it away.
-int64_t ClearWorkPlaces(Context& context, bool dry_run) {
-  const std::string folder = context.places().state + "/work";
-  const auto entries = sys::ListDir(folder);
-  int64_t cleared = ClearFolder(context, folder, ".new-", kPackingAge, {}, dry_run);
-  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
-    struct stat st {};
-    const std::string path = folder + "/" + entry.name;
-    if (!EndsWith(entry.name, ".lock") || ::lstat(path.c_str(), &st) != 0) continue;
-    const WallTime touched{static_cast<int64_t>(st.st_mtim.tv_sec) * 1000};
-    const bool old = context.clock().Wall() - touched >= kUnusedAge;
-    if (sys::ClearWorkPlace(path, old, dry_run)) ++cleared;
-  }
-  return cleared;
-}
-
-// What stood in the way of jobs that are not finished, by job.
-using Unfinished = std::map<std::string, Status>;
-
-// A job whose end nobody noticed holds on to its blobs. Jobs that no list names any more are found
-// again on the way.
-Result<Unfinished> FinishJobs(Context& context, Ledger& ledger, Controller& controller) {
-  Unfinished unfinished;
-  client::WriteLateCancels(context, ledger);
-  JobList listed;
-  const auto hidden = FindHidden(ledger, &listed);
-  if (!hidden.ok() && !hidden.status().Is(Code::kNoSpace)) return hidden.status();
-  if (hidden.ok() && !hidden->empty()) {
-    context.Say("found jobs that were in no list: " + Join(*hidden, ", "));
-  }
-  STOKER_TRY(
-      PassAll(ledger, controller, [&](const std::string& id, const Result<PassResult>& pass) {
-        if (!pass.ok() && !pass.status().Is(Code::kNotFound)) {
-          unfinished[id] = pass.status();
-        } else if (pass.ok() && pass->trouble) {
-          unfinished[id] = *pass->trouble;
-        }
-      }).status());
-  return unfinished;
-}
-
-bool AnyForRoom(const Unfinished& unfinished) {
-  return std::any_of(unfinished.begin(), unfinished.end(),
-                     [](const auto& one) { return one.second.Is(Code::kNoSpace); });
-}
-
 bool AnyTrouble(const std::vector<client::ProviderSweep>& sweeps) {
   return std::any_of(sweeps.begin(), sweeps.end(),
                      [](const client::ProviderSweep& one) { return !one.found.troubles.empty(); });
-}
-
-struct Outcome {
-  Caches caches;
-  Collected collected;
-  std::vector<std::string> instances;
-  std::vector<client::ProviderSweep> held;
-  int64_t uploads = 0;
-  int64_t binaries = 0;
-  int64_t unsaved = 0;
-  int64_t work_places = 0;
-  Unfinished unfinished;
-};
-
-// On this computer, and on others that this person owns.
-void ClearMachines(Context& context, bool dry_run, std::vector<std::string>* instances) {
-  for (Broker* broker : context.brokers().value_or({})) {
-    for (const LeftOver& left : broker->ClearOver(dry_run)) {
-      const auto& ids = left.ids;
-      if (!ids.ok()) context.Say("left-over instances are kept: " + ids.status().ToString());
-      for (const std::string& id : ids.value_or({})) instances->push_back(id);
-    }
-  }
-}
-
-void ClearHoldings(Context& context, bool all_regions, bool dry_run, Outcome* out) {
-  out->held = client::SweepProviders(context, {all_regions, dry_run, {}});
-  for (const client::ProviderSweep& sweep : out->held) {
-    for (const Swept& one : sweep.found.things) {
-      if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.thing.id);
-    }
-  }
-}
-
-// What a first try did removes nothing from what is told.
-void AddTo(Collected* more, const Collected& first) {
-  more->removed.jobs.insert(more->removed.jobs.end(), first.removed.jobs.begin(),
-                            first.removed.jobs.end());
-  more->removed.job_bytes += first.removed.job_bytes;
-  more->removed.blobs += first.removed.blobs;
-  more->removed.blob_bytes += first.removed.blob_bytes;
-  more->left_over.insert(more->left_over.end(), first.left_over.begin(), first.left_over.end());
-  more->left_over_bytes += first.left_over_bytes;
-}
-
-// In this order, since a full disk is why people come: first what needs no room, then what may.
-Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_regions) {
-  Outcome out;
-  const bool dry_run = request.dry_run;
-  out.caches = ClearCaches(context, dry_run);
-  const auto opened = context.ledger();
-  if (context.no_store_yet()) {
-    context.Say(opened.status().message() +
-                ": only this computer's caches, and what 'stoker sync' began here, are looked at");
-    out.uploads = client::SweepUploads(context, dry_run);
-    out.unsaved = ClearUnsaved(context, dry_run);
-    out.work_places = ClearWorkPlaces(context, dry_run);
-    return out;
-  }
-  STOKER_ASSIGN(Ledger * ledger, opened);
-  STOKER_ASSIGN(Controller * controller, context.controller());
-  if (!dry_run) {
-    STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
-    client::ForgetPrivate(context);
-  }
-  STOKER_ASSIGN(out.collected, CollectGarbage(*ledger, request));
-  if (out.collected.not_doomed.Is(Code::kNoSpace) && client::LetGoOfReserve(context)) {
-    STOKER_ASSIGN(Collected more, CollectGarbage(*ledger, request));
-    AddTo(&more, out.collected);
-    out.collected = std::move(more);
-  }
-  // Before machines that are over are cleared away: jobs of other stores may still want theirs.
-  const auto binaries = client::ClearBinaries(context, *ledger, kUnusedAge, dry_run);
-  out.binaries = binaries.value_or(0);
-  if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
-  ClearMachines(context, dry_run, &out.instances);
-  ClearHoldings(context, all_regions, dry_run, &out);
-  out.uploads = client::SweepUploads(context, dry_run);
-  out.unsaved = ClearUnsaved(context, dry_run);
-  out.work_places = ClearWorkPlaces(context, dry_run);
-  if (!dry_run && AnyForRoom(out.unfinished)) {
-    (void)client::LetGoOfReserve(context);
-    STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
-  }
-  if (!dry_run) client::KeepReserve(context);
-  return out;
 }
 
 std::string Count(int64_t count, const std::string& what) {
@@ -261,7 +70,7 @@ void TellKept(Context& context, const KeptJobs& kept, Duration age) {
   if (!parts.empty()) context.Say("kept jobs: " + Join(parts, "; "));
 }
 
-nlohmann::json ToJson(const Outcome& out, bool dry_run) {
+nlohmann::json ToJson(const client::Cleared& out, bool dry_run) {
   nlohmann::json unfinished = nlohmann::json::object();
   for (const auto& [id, why] : out.unfinished) unfinished[id] = why.ToString();
   const Collected& collected = out.collected;
@@ -303,7 +112,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
 }
 
 // All that carries the ledger's tag, with what it costs, so that nothing is forgotten.
-void TellHeld(Context& context, const Outcome& out, bool dry_run) {
+void TellHeld(Context& context, const client::Cleared& out, bool dry_run) {
   for (const client::ProviderSweep& sweep : out.held) {
     const Sweeping& found = sweep.found;
     for (const auto* list : {&found.troubles, &found.forbidden}) {
@@ -363,7 +172,7 @@ void TellDoomed(Context& context, const Collected& collected, bool dry_run) {
   }
 }
 
-void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
+void Tell(Context& context, const client::Cleared& out, const CollectRequest& request) {
   const Collected& collected = out.collected;
   const Removed& removed = collected.removed;
   std::string text = request.dry_run ? "would remove " : "removed ";
@@ -390,7 +199,7 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
   client::TellStayed(context, removed);
   TellDoomed(context, collected, request.dry_run);
   TellHeld(context, out, request.dry_run);
-  const std::string folder = UnsavedFolder(context);
+  const std::string folder = client::UnsavedFolder(context);
   const auto left = sys::ListDir(folder);
   if (left.ok() && !left->empty()) {
     context.Say("files that no store had room for lie in " + folder +
@@ -403,13 +212,9 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
 }
 
 // Whole jobs go only when somebody has seen how many, or said so before.
-Status AskFirst(Context& context, CollectRequest request, bool yes) {
+Status AskFirst(Context& context, const CollectRequest& request, bool yes) {
   if (!request.jobs_older_than || request.dry_run || yes) return Status::Ok();
-  const auto opened = context.ledger();
-  if (context.no_store_yet()) return Status::Ok();
-  STOKER_ASSIGN(Ledger * ledger, opened);
-  request.dry_run = true;
-  STOKER_ASSIGN(const Collected would, CollectGarbage(*ledger, request));
+  STOKER_ASSIGN(const Collected would, client::WouldCollect(context, request));
   const Doomed& doomed = would.doomed;
   if (doomed.jobs.empty()) return Status::Ok();
   const std::string what = Count(static_cast<int64_t>(doomed.jobs.size()), "job") + ", " +
@@ -428,7 +233,7 @@ Status Run(Context& context, const GcOptions& options) {
   request.by = context.user();
   request.progress = [&](const std::string& what) { context.Progress(what); };
   STOKER_TRY(AskFirst(context, request, options.yes));
-  STOKER_ASSIGN(const Outcome out, Clear(context, request, options.all_regions));
+  STOKER_ASSIGN(const client::Cleared out, client::ClearAll(context, request, options.all_regions));
   for (const auto& [id, why] : out.unfinished) {
     context.Say("job " + id + " is kept: " + why.ToString());
   }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
-#include "checkpoint/checkpoint_store.h"
-#include "cli/get_outputs.h"
+#include "base/utf8.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/table.h"
 #include "cli/verb.h"
-#include "client/open/meter.h"
+#include "client/fetch/fetched_folder.h"
+#include "client/fetch/get_checkpoint.h"
+#include "client/fetch/get_outputs.h"
 #include "ledger/records.h"
-#include "sys/file.h"
-#include "sys/thread_crew.h"
-#include "sys/watch/checkpoint_files.h"
+#include "outputs/output_list.h"
+#include "spec/text/yaml_text.h"
+#include "transfer/object_name.h"
+#include "view/facts.h"
 #include "view/lineage.h"
 
 namespace stoker::cli {
 namespace {
 
+using nlohmann::json;
+
 constexpr char kProfile[] = "profile";
-constexpr char kPart[] = ".stoker-part-";  // and the pid of who fetches
+constexpr size_t kNamed = 20;  // of what was refused, to people; --json names all
 
 struct GetOptions {
   std::string job;
@@ -36,99 +36,129 @@ struct GetOptions {
   bool force = false;
 };
 
-// nullopt: it is an output's name.
-Result<std::optional<CheckpointName>> CheckpointMeant(Context& context, const std::string& job,
-                                                      const std::string& what) {
-  const std::string name = SplitCheckpointName(what).name;
-  const bool maybe = name == "checkpoint" || name == kAsLeft || IsAsLeft(name) ||
-                     ParseLeftOfNode(name) || ParseCheckpointId(name).has_value();
-  if (!maybe) return std::optional<CheckpointName>();
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, job));
-  return FindCheckpoint(*ledger, read.job, what);
-}
-
-// What is there already is not overwritten: the destination would have to equal the checkpoint.
-Status CheckDestination(const std::string& to) {
-  if (!sys::FileExists(to)) return Status::Ok();
-  const auto entries = sys::ListDir(to);
-  if (entries.ok() && entries->empty()) return Status::Ok();
-  return Status(Code::kExists, to + " is there already and is not an empty folder",
-                "Name another folder");
-}
-
-// Where a checkpoint is fetched to before it gets its name: half of one must not have it, whatever
-// dies. What fetches that were killed have left beside it goes.
-Result<std::string> MakePart(const std::string& to) {
-  const std::string path = to.substr(0, to.find_last_not_of('/') + 1);
-  const size_t slash = path.rfind('/');
-  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const std::string prefix = path.substr(slash == std::string::npos ? 0 : slash + 1) + kPart;
-  const auto entries = sys::ListDir(parent);
-  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
-    if (!StartsWith(entry.name, prefix)) continue;
-    const auto pid = WholeNumber(entry.name.substr(prefix.size()), 1, INT32_MAX);
-    if (pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH) {
-      (void)sys::RemoveTree(parent + "/" + entry.name);
-    }
-  }
-  const std::string part = path + kPart + std::to_string(::getpid());
-  STOKER_TRY(sys::MakeDirs(part, 0755));
-  return sys::RealPath(part);
-}
-
-// What a restore will write, for the progress: 0 when it cannot be known.
-int64_t BytesOf(ObjectStore& store, const std::string& job, const std::string& id, int node) {
-  const auto manifest = LoadManifest(store, job, id);
-  int64_t bytes = 0;
-  if (!manifest.ok()) return 0;  // the restore says why
-  for (const ManifestFile& file : UnionFor(*manifest, node)) bytes += file.size;
-  return bytes;
-}
-
-Status GetCheckpoint(Context& context, const std::string& of, const CheckpointName& which,
-                     const GetOptions& options) {
-  STOKER_ASSIGN(ObjectStore * store, context.store());
-  const std::string& job = which.job;
-  const std::string& id = which.name;
+Status FetchCheckpoint(Context& context, const std::string& of, const CheckpointName& which,
+                       const GetOptions& options) {
   if (options.attempt > 0) {
     return Status(Code::kUsage,
                   "--attempt is of outputs: a checkpoint's name begins with its attempt",
                   "'stoker checkpoints " + of + "' lists them");
   }
-  const std::string to = options.to.empty() ? "checkpoint-" + id : options.to;
-  STOKER_TRY(CheckDestination(to));
-  const bool ours = !sys::FileExists(to);
-  STOKER_ASSIGN(const std::string fetched, ours ? MakePart(to) : sys::RealPath(to));
-  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(fetched));
-  const Status restored = [&] {
-    const int node = std::max(options.node, 0);
-    client::Meter meter(context, "fetching", BytesOf(*store, job, id, node));
-    ThreadCrew crew;
-    return RestoreCheckpoint(*store, job, id, node, *client::Metered(*writer, meter),
-                             {&crew, &context.clock(), kGetMoves});
-  }();
-  if (!restored.ok()) {
-    // Half of a checkpoint is worse than none.
-    if (ours) (void)sys::RemoveTree(fetched);
-    return restored;
-  }
-  if (ours && options.to.empty()) LeaveUnpacked(fetched);
-  if (ours && ::rename(fetched.c_str(), to.c_str()) != 0) {
-    return ErrnoStatus("naming " + fetched + " " + to, errno);
-  }
-  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
-  context.Say(SayCheckpoint(job == of ? id : job + "/" + id) + " is in " + to);
-  TellIfPacked(context, of, folder);
+  const std::string& id = which.name;
+  STOKER_ASSIGN(const std::string folder,
+                client::GetCheckpoint(context, which, std::max(options.node, 0), options.to));
+  context.Say(SayCheckpoint(which.job == of ? id : which.job + "/" + id) + " is in " +
+              (options.to.empty() ? client::FolderOf(which) : options.to));
+  client::SayIfPacked(context, of, folder);
   if (context.json) {
-    context.Print(nlohmann::json({{"job", of},
-                                  {"of", job},
-                                  {"checkpoint", id},
-                                  {"as_left", IsAsLeft(id) || ParseLeftOfNode(id)},
-                                  {"to", folder}})
+    context.Print(json({{"job", of},
+                        {"of", which.job},
+                        {"checkpoint", id},
+                        {"as_left", IsAsLeft(id) || ParseLeftOfNode(id)},
+                        {"to", folder}})
                       .dump() +
                   "\n");
   }
+  return Status::Ok();
+}
+
+std::string Where(const client::FetchedOutputs& out) {
+  return out.to == "." ? "this folder" : out.to;
+}
+
+void TellMissing(Context& context, const client::FetchedOutputs& out) {
+  if (out.replaced > 0) {
+    context.Say(HumanFiles(out.replaced) +
+                (out.replaced == 1 ? " replaced one" : " replaced those") +
+                " that an earlier attempt had kept ('stoker get JOB --attempt N' fetches them): "
+                "output folders start empty; what the program appends to belongs into the "
+                "checkpoint folder");
+  }
+  if (out.unkept > 0) {
+    context.Say("not kept: " + UnkeptText(out.unkept, out.unkept_in));
+  }
+}
+
+void Tell(Context& context, const std::string& job, const client::FetchedOutputs& out) {
+  std::string text = HumanFiles(out.files) + ", " + HumanSize(out.bytes) + ", in " + Where(out);
+  if (out.same > 0) text += "; " + HumanFiles(out.same) + " there already and the same";
+  context.Say(text);
+  size_t named = 0;
+  for (const auto& [path, refusal] : out.refused) {
+    if (++named > kNamed) break;
+    context.Say("not fetched: " + Spelled(path) + ": " + refusal.why);
+  }
+  if (named > kNamed) {
+    context.Say("not fetched: " + std::to_string(out.refused.size() - kNamed) + " more");
+  }
+  named = 0;
+  for (const std::string& path : out.gone) {
+    if (++named > kNamed) break;
+    context.Say("not there any more: " + Spelled(path) +
+                ": later attempts have replaced it, and the last few of them are kept");
+  }
+  if (named > kNamed) {
+    context.Say("not there any more: " + std::to_string(out.gone.size() - kNamed) + " more");
+  }
+  TellMissing(context, out);
+  if (!context.json) return;
+  json refused = json::array();
+  for (const auto& [path, refusal] : out.refused) {
+    refused.push_back({{"path", path}, {"why", refusal.why}});
+  }
+  context.Print(json({{"job", job},
+                      {"files", out.files},
+                      {"bytes", out.bytes},
+                      {"same", out.same},
+                      {"refused", refused},
+                      {"gone", out.gone.size()},
+                      {"replaced", out.replaced},
+                      {"unkept", out.unkept},
+                      {"to", out.folder}})
+                    .dump(-1, ' ', false, json::error_handler_t::replace) +
+                "\n");
+}
+
+Status Refusals(const client::FetchedOutputs& out) {
+  if (out.refused.empty()) return Status::Ok();
+  bool by_force = false;
+  for (const auto& [path, refusal] : out.refused) by_force = by_force || refusal.by_force;
+  const auto count = static_cast<int64_t>(out.refused.size());
+  return Status(Code::kExists,
+                HumanFiles(count) + (count == 1 ? " was" : " were") +
+                    " not fetched, so that nothing in " + Where(out) + " is overwritten",
+                by_force ? "Name another folder, or add --force" : "Name another folder");
+}
+
+Status ListKept(Context& context, const std::string& job, int attempt) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job, attempt));
+  json all = json::array();
+  std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
+  for (const OutputInfo& info : outputs) {
+    json one({{"path", info.path},
+              {"bytes", info.file.size},
+              {"attempt", info.attempt},
+              {"node", info.rank},
+              {"sha256", info.file.sha256}});
+    if (!IsUtf8(info.path)) one["path_encoded"] = one["path"] = EncodeName(info.path);
+    all.push_back(std::move(one));
+    rows.push_back({Spelled(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
+                    std::to_string(info.rank)});
+  }
+  if (!context.json && outputs.empty()) return client::NoOutputs(context, job, attempt);
+  context.Print(context.json ? all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"
+                             : FormatTable(rows));
+  return Status::Ok();
+}
+
+Status FetchOutputs(Context& context, const std::string& job,
+                    const client::GetOutputsOptions& options) {
+  STOKER_ASSIGN(const client::FetchedOutputs out, client::GetOutputs(context, job, options));
+  Tell(context, job, out);
+  if (out.files > 0) client::SayIfPacked(context, job, out.folder);
+  const Status refused = Refusals(out);
+  if (!context.json || refused.ok()) return refused;
+  context.exit_code = 1;  // what is printed says why
   return Status::Ok();
 }
 
@@ -162,14 +192,15 @@ Status Run(Context& context, const GetOptions& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   STOKER_TRY(CheckNode(context, job, options.node));
   if (options.list) return ListKept(context, job, options.attempt);
-  STOKER_ASSIGN(const auto checkpoint, CheckpointMeant(context, job, options.what));
-  if (checkpoint) return GetCheckpoint(context, job, *checkpoint, options);
+  STOKER_ASSIGN(const auto checkpoint, client::CheckpointMeant(context, job, options.what));
+  if (checkpoint) return FetchCheckpoint(context, job, *checkpoint, options);
   const bool folder = options.to.empty() && IsFolder(options.what);
-  GetOutputsOptions outputs{AsListed(options.what), options.to, options.force, options.node};
+  client::GetOutputsOptions outputs{AsListed(options.what), options.to, options.force,
+                                    options.node};
   if (folder) outputs = {"", options.what, options.force, options.node};
   outputs.attempt = options.attempt;
   if (options.what == kProfile) outputs.profiles = true;
-  return GetOutputs(context, job, outputs);
+  return FetchOutputs(context, job, outputs);
 }
 
 }  // namespace

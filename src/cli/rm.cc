@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -11,90 +8,16 @@
 #include "cli/terminal/local_time.h"
 #include "cli/verb.h"
 #include "client/clear/removals.h"
-#include "client/open/reserve.h"
-#include "controller/controller.h"
-#include "ledger/collect/collect.h"
-#include "ledger/collect/doomed.h"
-#include "ledger/paths.h"
+#include "client/clear/rm.h"
 
 namespace stoker::cli {
 namespace {
-
-constexpr Duration kPatience = Duration::Seconds(10);
 
 struct RmOptions {
   std::vector<std::string> jobs;
   bool now = false;
   bool yes = false;
 };
-
-// By the word that was given, or the id; in this order.
-using Refused = std::vector<std::pair<std::string, Status>>;
-
-// It may have ended, and nobody has noticed; the machine of one that has just ended goes within a
-// moment.
-void AwaitEnd(Context& context, Ledger& ledger, Controller& controller, const std::string& id) {
-  const MonoTime until = context.clock().Mono() + kPatience;
-  for (;;) {
-    const auto pass = controller.Pass(id);
-    const bool over = !pass.ok() || !IsFinal(pass->job.state) ||
-                      KeptUntil(pass->job, pass->store_now) ||
-                      !ledger.store().Head(paths::Active(id)).ok();
-    if (over || context.clock().Mono() >= until) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-}
-
-std::set<std::string> Resolve(Context& context, const RmOptions& options, Ledger& ledger,
-                              Controller& controller, Refused* refused) {
-  std::set<std::string> ids;
-  for (const std::string& word : options.jobs) {
-    const auto id = context.ResolveJob(word);
-    if (!id.ok()) {
-      refused->emplace_back(Printable(word), id.status());
-      continue;
-    }
-    AwaitEnd(context, ledger, controller, *id);
-    ids.insert(*id);
-  }
-  return ids;
-}
-
-Status MustStay(const Survey& survey, const std::string& id) {
-  if (survey.unreadable.contains(id)) {
-    return Status(Code::kInvalid, "the record of job " + id + " cannot be read: it may run",
-                  "docs/bucket-layout.md says how to give up such a job");
-  }
-  if (survey.active.contains(id)) {
-    const auto kin = survey.kin.find(id);
-    const bool ended = kin != survey.kin.end() && kin->second.ended;
-    return Status(Code::kInvalid,
-                  "job " + id + (ended ? " has machines that are not gone yet" : " has not ended"),
-                  "'stoker cancel " + id + "' ends " + (ended ? "them" : "it"));
-  }
-  return Status::Ok();
-}
-
-// Takes out of `ids` what must stay.
-void Refuse(const Survey& survey, std::set<std::string>* ids, Refused* refused) {
-  for (auto id = ids->begin(); id != ids->end();) {
-    const Status why = MustStay(survey, *id);
-    if (!why.ok()) refused->emplace_back(*id, why);
-    id = why.ok() ? std::next(id) : ids->erase(id);
-  }
-  for (const auto& [id, by] : NeededOf(survey, *ids)) {
-    ids->erase(id);
-    refused->emplace_back(id, survey.blind.contains(by)
-                                  ? Status(Code::kInvalid,
-                                           "job " + id + " stays: the record of job " + by +
-                                               " cannot be read, and it may begin from any other",
-                                           "Put back an older version of records/" + by + ".json")
-                                  : Status(Code::kInvalid,
-                                           "job " + id + " stays: job " + by +
-                                               " goes on from it, and may still begin from it",
-                                           "Remove both: stoker rm " + id + " " + by));
-  }
-}
 
 Status Ask(Context& context, const RmOptions& options, const std::set<std::string>& ids) {
   if (!options.now || options.yes) return Status::Ok();
@@ -108,47 +31,7 @@ Status Ask(Context& context, const RmOptions& options, const std::set<std::strin
                 "If you mean it, add --yes; without --now it goes in an hour");
 }
 
-struct Done {
-  Removed removed;
-  std::map<std::string, WallTime> goes;  // by job, when not at once
-};
-
-Result<Done> Remove(Context& context, Ledger& ledger, const RmOptions& options,
-                    const std::set<std::string>& ids, Survey* survey) {
-  Done done;
-  const std::vector<std::string> jobs(ids.begin(), ids.end());
-  if (jobs.empty()) return done;
-  CollectRequest request;
-  request.by = context.user();
-  request.progress = [&](const std::string& what) { context.Progress(what); };
-  if (options.now) {
-    STOKER_ASSIGN(done.removed, RemoveNow(ledger, jobs, request, survey));
-    return done;
-  }
-  // What is doomed already goes when it was to go.
-  STOKER_ASSIGN(const DoomedRead doomed, ReadDoomed(ledger));
-  const auto already = GoesAt(doomed);
-  std::vector<std::string> fresh;
-  for (const std::string& id : jobs) {
-    if (!already.contains(id)) fresh.push_back(id);
-  }
-  auto lists = Doom(ledger, doomed.now, fresh, {}, request.by, false);
-  if (lists.status().Is(Code::kNoSpace) && client::LetGoOfReserve(context)) {
-    lists = Doom(ledger, doomed.now, fresh, {}, request.by, false);
-    client::KeepReserve(context);
-  }
-  if (lists.status().Is(Code::kNoSpace)) {
-    return lists.status().WithNext("'stoker rm --now' removes a job at once, and needs no room");
-  }
-  if (!lists.ok()) return lists.status();
-  for (const std::string& id : jobs) {
-    const auto known = already.find(id);
-    done.goes[id] = known != already.end() ? known->second : doomed.now + kDoomedFor;
-  }
-  return done;
-}
-
-void Print(Context& context, const Done& done, const Refused& refused) {
+void Print(Context& context, const client::RemovedJobs& done, const client::Refused& refused) {
   if (context.json) {
     nlohmann::json kept = nlohmann::json::object();
     for (const auto& [id, why] : refused) kept[id] = why.ToString();
@@ -179,20 +62,14 @@ Status Run(Context& context, const RmOptions& options) {
   if (options.jobs.empty()) {
     return Status(Code::kUsage, "no job was given", "stoker rm JOB…");
   }
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  STOKER_ASSIGN(Controller * controller, context.controller());
-  Refused refused;
-  std::set<std::string> ids = Resolve(context, options, *ledger, *controller, &refused);
-  Survey survey;
-  STOKER_TRY(LookAgain(
-      *ledger, [&](const std::string& what) { context.Progress(what); }, &survey));
-  Refuse(survey, &ids, &refused);
+  STOKER_ASSIGN(client::Removable jobs, client::FindRemovable(context, options.jobs));
+  const client::Refused& refused = jobs.refused;
   // With --json, what is printed at the end has them.
   for (const auto& [id, why] : refused) {
     if (!context.json) context.PrintError(why);
   }
-  if (!ids.empty()) STOKER_TRY(Ask(context, options, ids));
-  STOKER_ASSIGN(const Done done, Remove(context, *ledger, options, ids, &survey));
+  if (!jobs.ids.empty()) STOKER_TRY(Ask(context, options, jobs.ids));
+  STOKER_ASSIGN(const client::RemovedJobs done, client::RemoveJobs(context, options.now, &jobs));
   Print(context, done, refused);
   if (!refused.empty() || !done.removed.needed.empty() || !done.removed.index.ok()) {
     context.exit_code = 1;

@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <thread>
+#include <vector>
 
-#include "base/digest.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/terminal/context.h"
 #include "cli/verb.h"
-#include "client/fetch/sync_filter.h"
+#include "client/fetch/sync.h"
 #include "client/fetch/sync_guard.h"
-#include "client/fetch/sync_side.h"
-#include "client/open/meter.h"
-#include "store/open_side.h"
-#include "sys/file.h"
-#include "sys/journal_file.h"
-#include "sys/thread_crew.h"
-#include "transfer/transfer.h"
 
 namespace stoker::cli {
 namespace {
 
 struct SyncOptions {
-  std::string source;
-  std::string target;
-  bool remove = false;
-  bool update = false;
-  bool allow_empty = false;
-  bool yes = false;
-  std::vector<std::string> delete_in;
-  bool dry_run = false;
+  client::SyncWish wish;
   std::vector<std::string> include;
   std::vector<std::string> exclude;
   int jobs = 64;
@@ -174,15 +158,6 @@ void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& r
               " failed; give the same command again to go on with them");
 }
 
-// An empty prefix is no error in a bucket: a name that was mistyped would remove all there is.
-Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std::string& target) {
-  if (plan.remove.empty() || !plan.copy.empty() || plan.same + plan.newer > 0) return Status::Ok();
-  return Status(Code::kNotFound,
-                source + " has no file to copy, and --delete would remove " +
-                    HumanFiles(static_cast<int64_t>(plan.remove.size())) + " from " + target,
-                "Look at SRC; if it is meant to be empty, add --allow-empty");
-}
-
 std::vector<client::FilterRule> RulesOf(const Context& context, const SyncOptions& options) {
   std::vector<client::FilterRule> rules;
   size_t included = 0;
@@ -194,120 +169,23 @@ std::vector<client::FilterRule> RulesOf(const Context& context, const SyncOption
   return rules;
 }
 
-// Says what of the filter is not as it was meant. kUsage: it takes nothing that there is.
-Status CheckFilter(Context& context, const client::SyncFilter& filter, const TransferLists& lists,
-                   const SyncOptions& options, const std::string& source) {
-  if (options.include.empty() && options.exclude.empty()) return Status::Ok();
-  std::vector<std::string> keys;
-  for (const auto* side : {&lists.source, &lists.target}) {
-    for (const ObjectInfo& object : side->objects) keys.push_back(object.key);
+Status Run(Context& context, const SyncOptions& options) {
+  client::SyncWish wish = options.wish;
+  STOKER_ASSIGN(wish.how, OptionsOf(options));
+  wish.rules = RulesOf(context, options);
+  STOKER_ASSIGN(const client::Synced done, client::Sync(context, wish));
+  if (wish.dry_run) {
+    ShowPlan(context, done.plan);
+    Name(context, done.plan.skipped, "skipped");
+    Name(context, done.plan.refused, "cannot be copied:");
+  } else {
+    ShowReport(context, done.plan, done.report, done.spent);
+    ShowTrouble(context, done.plan, done.report);
   }
-  const std::vector<std::string> remarks = filter.Remarks(keys, {options.source, source});
-  const bool any = std::any_of(keys.begin(), keys.end(),
-                               [&](const std::string& key) { return filter.Takes(key); });
-  if (!any && !keys.empty() && !options.include.empty()) {
-    return Status(Code::kUsage, "the filters leave out everything: " + Join(remarks, "; "),
-                  "A pattern is held against the whole path, and the last that matches counts: "
-                  "--exclude '*' --include 'folder/*'");
-  }
-  for (const std::string& remark : remarks) context.Say(remark);
-  return Status::Ok();
-}
-
-Result<TransferReport> Carry(Context& context, const TransferParts& parts, const SyncPlan& plan,
-                             const TransferOptions& how) {
-  if (!plan.copy.empty()) STOKER_TRY(parts.memory.BeginWriting(parts.target));
-  if (!plan.copy.empty() && NamesBucket(parts.target.url())) {
-    STOKER_TRY(parts.memory.NoteBucket(parts.target.url()));
-  }
-  TransferReport report = [&] {
-    client::Meter meter(context, "copying", plan.copy_bytes);
-    return RunTransfer(parts, plan, how, [&](const TransferProgress& now) { meter.At(now.bytes); });
-  }();
-  report.failed.insert(report.failed.end(), plan.refused.begin(), plan.refused.end());
-  context.Progress("waiting for the disk");
-  const Status settled =
-      parts.memory.EndWriting(parts.target, report.failed.empty() && plan.left_out == 0 &&
-                                                plan.newer == 0 && !plan.incomplete);
-  context.Progress("");
-  STOKER_TRY(settled);
-  return report;
-}
-
-// After all is said, and named what was left out. kNotFound: that is all that `listed` has.
-Status CheckTaken(Context& context, const SyncPlan& plan, const SideListing& listed,
-                  const std::string& source) {
-  const bool taken = !plan.copy.empty() || plan.same + plan.newer + plan.left_out > 0;
-  if (taken || listed.odd.empty() || !plan.refused.empty()) return Status::Ok();
-  const auto count = static_cast<int64_t>(listed.odd.size());
-  const Status none(Code::kNotFound,
-                    "nothing of " + source + " can be copied: " + std::to_string(count) +
-                        (count == 1 ? " entry was" : " entries were") + " left out",
-                    "Name the folder that the links lead to, or make them files with 'cp -rL' "
-                    "first");
-  if (!context.json) return none;
-  context.Say(none.ToString());
+  if (done.nothing.ok() || !context.json) return done.nothing;
+  context.Say(done.nothing.ToString());
   context.exit_code = 1;  // what is printed has the entries
   return Status::Ok();
-}
-
-Status Run(Context& context, const SyncOptions& options) {
-  STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
-  STOKER_ASSIGN(client::SyncSide source, client::OpenSource(context, options.source));
-  STOKER_ASSIGN(client::SyncSide target, client::OpenTarget(options.target, source.only));
-  const std::string from = source.side->url();
-  const std::string to = target.side->url();
-  STOKER_TRY(client::CheckApart(source, target));
-  if (options.remove) {
-    STOKER_TRY(client::CheckWholeSource(source));
-    STOKER_TRY(client::CheckWholePlaces(target, options.delete_in));
-  }
-  STOKER_ASSIGN(const client::SyncFilter filter,
-                client::SyncFilter::Make(RulesOf(context, options)));
-  const auto journal = OpenJournalFile(context.places().state + "/sync/" +
-                                       Sha256Hex(from + "\n" + to).substr(0, 32));
-  SyncMemory memory(*journal, sys::BootId());
-  // What is not remembered is compared by size and time.
-  const Status loaded = memory.Load();
-  if (!loaded.ok()) context.Say("what was copied before is not known: " + loaded.ToString());
-  if (target.folder != nullptr && !options.dry_run) target.folder->Recover();
-  context.Progress("listing");
-  const MonoTime begun = context.clock().Mono();
-  auto lists = ListSides(*source.side, *target.side);
-  context.Progress("");
-  if (!lists.ok()) return lists.status();
-  if (source.folder != nullptr && target.folder != nullptr) {
-    STOKER_TRY(target.folder->KeepApart(*source.folder));
-  }
-  PlanRules rules = RulesFor(*source.side, *target.side);
-  rules.remove = options.remove;
-  rules.update = options.update;
-  if (memory.in_doubt()) rules.doubt_up_to = target.side->whole_bytes();
-  rules.taken = [&](const std::string& key) { return filter.Takes(key); };
-  STOKER_TRY(CheckFilter(context, filter, *lists, options, from));
-  SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
-  ThreadCrew crew;
-  const TransferParts parts{*source.side, *target.side, memory, crew, context.clock()};
-  if (!plan.unsure.empty()) context.Progress("comparing");
-  SettleUnsure(parts, how, !options.dry_run, &plan);
-  if (!options.allow_empty) {
-    STOKER_TRY(CheckNotEmpty(plan, from, to));
-    STOKER_TRY(client::CheckFound(source, lists->source));
-  }
-  STOKER_TRY(client::CheckLedgers(target, lists->target, plan, options.delete_in));
-  if (options.dry_run) {
-    ShowPlan(context, plan);
-    Name(context, plan.skipped, "skipped");
-    Name(context, plan.refused, "cannot be copied:");
-    return CheckTaken(context, plan, lists->source, from);
-  }
-  STOKER_TRY(client::CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
-  STOKER_ASSIGN(const TransferReport report, Carry(context, parts, plan, how));
-  const Status compacted = memory.Compact(lists->source.objects);
-  if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
-  ShowReport(context, plan, report, context.clock().Mono() - begun);
-  ShowTrouble(context, plan, report);
-  return CheckTaken(context, plan, lists->source, from);
 }
 
 }  // namespace
@@ -329,19 +207,19 @@ Verb SyncVerb() {
   verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
                    "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
   verb.options = {
-      {"SRC", "A folder, a file, s3:// or gs://bucket/prefix or object", &options->source, "",
+      {"SRC", "A folder, a file, s3:// or gs://bucket/prefix or object", &options->wish.source, "",
        true},
-      {"DST", "A folder, s3:// or gs://bucket/prefix", &options->target, "", true},
-      {"--delete", "Remove from DST what SRC does not have", &options->remove},
-      {"-u,--update", "Leave files that are newer in DST", &options->update},
-      {"--allow-empty", "Let SRC be empty; --delete then empties DST", &options->allow_empty},
+      {"DST", "A folder, s3:// or gs://bucket/prefix", &options->wish.target, "", true},
+      {"--delete", "Remove from DST what SRC does not have", &options->wish.remove},
+      {"-u,--update", "Leave files that are newer in DST", &options->wish.update},
+      {"--allow-empty", "Let SRC be empty; --delete then empties DST", &options->wish.allow_empty},
       {"--yes",
        "Let --delete remove more than half of DST unasked; needed only where DST has more than 100 "
        "files",
-       &options->yes},
-      {"--delete-in", "Let --delete work in a place of this kind", &options->delete_in, "", false,
-       client::kDeleteIn},
-      {"--dry-run", "Only say what would be copied and removed", &options->dry_run},
+       &options->wish.yes},
+      {"--delete-in", "Let --delete work in a place of this kind", &options->wish.delete_in, "",
+       false, client::kDeleteIn},
+      {"--dry-run", "Only say what would be copied and removed", &options->wish.dry_run},
       {"--exclude", "Leave out what matches; the last match counts", &options->exclude, "PATTERN"},
       {"--include", "Take it after all: --exclude '*' --include '*.py'", &options->include,
        "PATTERN"},

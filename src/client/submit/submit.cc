@@ -14,6 +14,7 @@
 #include "client/clear/removals.h"
 #include "client/open/late_cancel.h"
 #include "client/open/meter.h"
+#include "client/open/own_binaries.h"
 #include "client/open/reserve.h"
 #include "client/submit/allocation.h"
 #include "client/submit/clone.h"
@@ -23,7 +24,6 @@
 #include "client/submit/packing_notes.h"
 #include "client/submit/pins.h"
 #include "client/submit/private_env.h"
-#include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "pack/archive.h"
@@ -32,9 +32,6 @@
 #include "spec/text/infra.h"
 #include "spec/text/repository.h"
 #include "sys/file.h"
-#include "sys/thread_crew.h"
-#include "sys/watch/file_snapshot.h"
-#include "transfer/blob_transfer.h"
 
 namespace stoker::client {
 namespace {
@@ -53,20 +50,6 @@ struct Packed {
   std::string downloads;  // as Job's
   std::vector<Pin> pins;
 };
-
-Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
-  STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(path, O_RDONLY));
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) return ErrnoStatus("stat " + path, errno);
-  FileFact fact;
-  fact.path = path;
-  fact.size = st.st_size;
-  auto file = std::make_shared<FileSnapshot>();
-  file->Add(std::move(fact), std::move(fd));
-  ThreadCrew crew;
-  const Movers movers{&crew, &ledger.clock(), {16, 8, int64_t{64} << 20}};
-  return SendBlob(ledger, movers, digest, std::move(file)).status();
-}
 
 // A home directory as work directory must not pack the ledger into itself.
 std::vector<std::string> OwnFolders(Client& client) {
@@ -167,7 +150,7 @@ Result<Packed> PackFolder(Client& client, const std::string& dir, const SubmitRe
     client.Progress("storing " + HumanSize(summary.packed_bytes) + " …");
   }
   STOKER_ASSIGN(Ledger * ledger, client.ledger());
-  STOKER_TRY(PutFile(*ledger, summary.sha256, place.path));
+  STOKER_TRY(StoreFile(*ledger, summary.sha256, place.path));
   return Packed{summary.sha256,
                 LeftOutOf(left),
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
@@ -201,39 +184,6 @@ bool AppendsToShellFile(const std::string& setup) {
   return false;
 }
 
-// The digest is remembered by the file's identity: hashing 8 MB costs more than the rest of submit.
-Result<std::string> DigestOfFile(const Client& client, const std::string& exe) {
-  struct stat st {};
-  if (::stat(exe.c_str(), &st) != 0) return ErrnoStatus("stat " + exe, errno);
-  const std::string identity =
-      exe + " " + std::to_string(st.st_ino) + " " + std::to_string(st.st_size) + " " +
-      std::to_string(st.st_mtim.tv_sec) + "." + std::to_string(st.st_mtim.tv_nsec) + " " +
-      std::to_string(st.st_ctim.tv_sec) + "." + std::to_string(st.st_ctim.tv_nsec);
-  const std::string memo = client.places().cache + "/binary-digest";
-  const auto known = sys::ReadFile(memo, 4096);
-  if (known.ok() && StartsWith(*known, identity + " ") && known->size() == identity.size() + 65) {
-    return known->substr(identity.size() + 1);
-  }
-  STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
-  const std::string digest = Sha256Hex(data);
-  STOKER_TRY(sys::MakeDirs(client.places().cache, 0700));
-  (void)sys::WriteFileAtomic(memo, identity + " " + digest, 0600, false);
-  return digest;
-}
-
-// In its place by rename, so that a machine never starts from half a binary.
-Status CopyForMachines(const Client& client, const std::string& exe, const std::string& digest) {
-  const std::string folder = client.places().state + "/bin/" + digest;
-  if (sys::FileExists(folder + "/stoker")) {
-    // In use: `stoker gc` goes by the folder's time.
-    (void)::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0);
-    return Status::Ok();
-  }
-  STOKER_TRY(sys::MakeDirs(folder, 0700));
-  STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
-  return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
-}
-
 }  // namespace
 
 Status AddNamed(Client& client, const SubmitRequest& request, JobSpec* spec) {
@@ -258,29 +208,6 @@ Status AddNamed(Client& client, const SubmitRequest& request, JobSpec* spec) {
   std::vector<std::pair<std::string, std::string>> none;
   named.GiveTo(client, spec, &none);
   return Status::Ok();
-}
-
-Result<std::string> StoreBinary(Client& client) {
-  const std::string exe = client.self_exe();
-  STOKER_ASSIGN(const std::string digest, DigestOfFile(client, exe));
-  STOKER_TRY(
-      CopyForMachines(client, exe, digest).WithContext("keeping a copy of stoker for machines"));
-  STOKER_ASSIGN(Ledger * ledger, client.ledger());
-  STOKER_TRY(PutFile(*ledger, digest, exe));
-  return digest;
-}
-
-Status BringBinary(Client& client, const std::string& digest) {
-  const std::string folder = client.places().state + "/bin/" + digest;
-  if (sys::FileExists(folder + "/stoker")) return Status::Ok();
-  STOKER_ASSIGN(Ledger * ledger, client.ledger());
-  std::string data;
-  STOKER_TRY(FetchBlob(*ledger, digest, [&](std::string_view piece) {
-               data += piece;
-               return Status::Ok();
-             }).WithContext("fetching the stoker that the job's nodes run"));
-  STOKER_TRY(sys::MakeDirs(folder, 0700));
-  return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
 }
 
 namespace {

@@ -45,12 +45,4 @@ Result<Job> Submit(Client& client, const SubmitRequest& request);
 // a work directory that is a repository is not cloned for that.
 Status AddNamed(Client& client, const SubmitRequest& request, JobSpec* spec);
 
-// The digest of this very binary, with its blob in the ledger and a copy below the state folder
-// from which machines of this computer run. Cheap when nothing changed.
-Result<std::string> StoreBinary(Client& client);
-
-// For machines that this computer starts: the copy below the state folder of a binary that a job
-// was submitted with, out of the ledger where it is not there.
-Status BringBinary(Client& client, const std::string& digest);
-
 }  // namespace stoker::client

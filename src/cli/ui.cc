@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "cli/terminal/context.h"
 #include "cli/terminal/interrupts.h"
-#include "client/tiers.h"
 #include "ledger/index.h"
 #include "page/export.h"
 #include "page/server.h"
@@ -217,9 +216,7 @@ Status Run(Context& context, const UiOptions& options) {
   if (options.link) return PrintLink(context, options.port);
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
-  page::Facts facts(*ledger, controller, [&](const Job& job, const JobSpec* spec) {
-    return client::RecoveryTiers(context, job, spec);
-  });
+  page::Facts facts(context, *ledger, *controller);
   if (!options.export_to.empty()) return ExportTo(context, options, *ledger, facts);
   if (!options.jobs.empty()) {
     return Status(Code::kUsage, "jobs are named for an export alone",

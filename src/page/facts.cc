@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/profiles.h"
+#include "client/tiers.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
 #include "ledger/log/log_reader.h"
@@ -101,18 +102,12 @@ Result<json> Facts::Job(const std::string& id) {
   std::string text;
   {
     std::lock_guard<std::mutex> lock(passes_);
-    if (controller_ != nullptr) {
-      STOKER_ASSIGN(pass, controller_->Pass(id));
-    } else {
-      STOKER_ASSIGN(JobRead read, ReadJob(ledger_, id));
-      pass.job = std::move(read.job);
-      pass.store_now = read.store_now;
-    }
+    STOKER_ASSIGN(pass, controller_.Pass(id));
     const auto stored = ReadSpec(ledger_, pass.job);
     const auto parsed = stored.ok() ? ParseStoredSpec(*stored) : Result<JobSpec>(stored.status());
     if (parsed.ok()) spec = *parsed;
     if (stored.ok()) text = *stored;
-    if (tiers_) tiers = tiers_(pass.job, spec ? &*spec : nullptr);
+    tiers = client::RecoveryTiers(client_, pass.job, spec ? &*spec : nullptr);
   }
   ObjectStore& store = ledger_.store();
   Status trouble;
@@ -293,10 +288,9 @@ Result<std::unique_ptr<Download>> Facts::Open(const std::string& id, const std::
 }
 
 void Facts::LookAfterAll(Duration budget) {
-  if (controller_ == nullptr) return;
   std::lock_guard<std::mutex> lock(passes_);
   const MonoTime end = ledger_.clock().Mono() + budget;
-  (void)PassAll(ledger_, *controller_, {}, [&] { return ledger_.clock().Mono() >= end; });
+  (void)PassAll(ledger_, controller_, {}, [&] { return ledger_.clock().Mono() >= end; });
 }
 
 }  // namespace stoker::page

@@ -3,7 +3,6 @@
 // view/. The server and the export both stand on this.
 #pragma once
 
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/open/client.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
 #include "ledger/metrics/segments.h"
@@ -20,21 +20,18 @@
 
 namespace stoker::page {
 
-// Who would recover a job (StoryInput::tiers).
-using TiersOf = std::function<std::vector<std::string>(const Job&, const JobSpec*)>;
-
 struct LogPage {
   std::string cursor;  // of an earlier page; "" = begin
   int64_t tail = 0;    // > 0: at the beginning, about so many lines before the end
 };
 
-// Thread-safe: what is not (passes, tiers) has a lock of its own. Errors are the store's, and
+// Thread-safe: what is not (passes, the client) has a lock of its own. Errors are the store's, and
 // kNotFound: there is no such job, or no such thing of it.
 class Facts {
  public:
-  // Both must outlive it. `controller` null: jobs are read and not looked after.
-  Facts(Ledger& ledger, Controller* controller, TiersOf tiers)
-      : ledger_(ledger), controller_(controller), tiers_(std::move(tiers)) {}
+  // All must outlive it; ledger and controller are of `client`.
+  Facts(client::Client& client, Ledger& ledger, Controller& controller)
+      : client_(client), ledger_(ledger), controller_(controller) {}
 
   // As `show --json`, with what metrics there are. Runs a pass, as `show` does.
   Result<nlohmann::json> Job(const std::string& id);
@@ -60,9 +57,9 @@ class Facts {
  private:
   Result<std::shared_ptr<const RunMetrics>> Metrics(const std::string& id, int rank);
 
+  client::Client& client_;
   Ledger& ledger_;
-  Controller* const controller_;
-  const TiersOf tiers_;
+  Controller& controller_;
   std::mutex passes_;
   struct Known {
     std::string key;        // job and rank

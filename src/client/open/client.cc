@@ -45,12 +45,12 @@ std::string UserName() {
   return "uid" + uid;
 }
 
-}  // namespace
-
 Places FindPlaces() {
   return {XdgFolder("XDG_CONFIG_HOME", "/.config") + "/config.yaml",
           XdgFolder("XDG_DATA_HOME", "/.local/share"), XdgFolder("XDG_CACHE_HOME", "/.cache")};
 }
+
+}  // namespace
 
 Client::Client(Caller& caller)
     : caller_(caller),

@@ -29,7 +29,6 @@ struct Places {
   std::string state;        // instances, binaries; default ledger below it
   std::string cache;        // virtual environments, digests
 };
-Places FindPlaces();
 
 // Not thread-safe but for Say.
 class Client {

@@ -8,6 +8,7 @@
 namespace stoker::client {
 namespace {
 
+constexpr Duration kHearWithin = Duration::Seconds(60);
 constexpr useconds_t kBetweenLooks = 500'000;
 
 bool MayComeLate(const Request& request) {

@@ -9,11 +9,11 @@
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
-#include "cli/terminal/full_store.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/terminal/log_printer.h"
 #include "cli/words/story.h"
 #include "client/job_watch.h"
+#include "client/open/full_store.h"
 #include "client/submit/allocation.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
@@ -344,7 +344,7 @@ class Attached {
   MonoTime started_;
   bool away_ = false;
   bool ends_inside_ = false;
-  FullStoreTeller full_;
+  client::FullStoreTeller full_;
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/terminal/context.h"
-#include "cli/terminal/full_store.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/terminal/log_printer.h"
 #include "cli/verb.h"
 #include "client/job_watch.h"
+#include "client/open/full_store.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -191,7 +191,7 @@ Status Run(Context& context, const LogsOptions& options) {
   MonoTime passed = context.clock().Mono();
   MonoTime read_at = passed;
   MonoTime marked{-60'000};
-  FullStoreTeller full;
+  client::FullStoreTeller full;
   for (;;) {
     bool final = IsFinal(read.job.state);
     bool any = false;

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/terminal/context.h"
-#include "cli/terminal/full_store.h"
 #include "cli/terminal/local_time.h"
 #include "cli/terminal/table.h"
 #include "cli/verb.h"
@@ -17,6 +16,7 @@
 #include "cli/words/ls_columns.h"
 #include "cli/words/story.h"
 #include "client/clear/removals.h"
+#include "client/open/full_store.h"
 #include "client/open/told_notes.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
@@ -159,7 +159,7 @@ void SayTroubles(Context& context, const std::vector<Summary>& shown,
     told.Add(job.id);
   }
   told.Write();
-  if (any_live) FullStoreTeller().Tell(context, ledger.store());
+  if (any_live) client::FullStoreTeller().Tell(context, ledger.store());
 }
 
 // In one line: a list must not grow by what goes from it.

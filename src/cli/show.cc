@@ -3,12 +3,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/terminal/context.h"
-#include "cli/terminal/full_store.h"
 #include "cli/terminal/local_time.h"
 #include "cli/verb.h"
 #include "cli/words/counted.h"
 #include "cli/words/story.h"
 #include "client/clear/removals.h"
+#include "client/open/full_store.h"
 #include "client/tiers.h"
 #include "client/unsaved_here.h"
 #include "ledger/index.h"
@@ -112,7 +112,7 @@ Status Run(Context& context, const ShowOptions& options) {
   for (const CountedThere& there : counted) {
     if (!there.trouble.ok()) context.Say(there.trouble.ToString());
   }
-  if (!IsFinal(pass.job.state)) FullStoreTeller().Tell(context, ledger->store());
+  if (!IsFinal(pass.job.state)) client::FullStoreTeller().Tell(context, ledger->store());
   if (pass.trouble) context.Say(pass.trouble->ToString());
   return Status::Ok();
 }

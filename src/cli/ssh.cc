@@ -11,8 +11,8 @@
 
 #include "base/text.h"
 #include "cli/terminal/context.h"
-#include "cli/terminal/local_shell.h"
 #include "cli/verb.h"
+#include "client/local_shell.h"
 #include "job/job.h"
 #include "provider/cloud/ssh_words.h"
 #include "provider/local/local_boot.h"
@@ -130,7 +130,7 @@ Status BesideProgram(Context& context, const Node& node) {
     return Status(Code::kUnavailable, which + " has no work directory yet",
                   "'stoker show " + node.job.id + "' says what it waits for");
   }
-  auto env = EnvironmentOfProgram(node.job.id, node.attempt, node.rank);
+  auto env = client::EnvironmentOfProgram(node.job.id, node.attempt, node.rank);
   if (!env) {
     context.Say(which + " runs no program now: the shell has your own environment");
     env.emplace();

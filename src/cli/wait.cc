@@ -5,11 +5,11 @@
 
 #include "base/json.h"
 #include "cli/terminal/context.h"
-#include "cli/terminal/full_store.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
 #include "cli/words/story.h"
 #include "client/clear/private_over.h"
+#include "client/open/full_store.h"
 #include "ledger/index.h"
 #include "view/kept.h"
 
@@ -45,7 +45,7 @@ Status Run(Context& context, const WaitOptions& options) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const Labels said, SaidOf(*ledger, job));
   std::string shown;
-  FullStoreTeller full;
+  client::FullStoreTeller full;
   for (;;) {
     auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();

@@ -36,7 +36,7 @@ struct Cleared {
 // kept since it could not be looked at is said.
 Result<Cleared> ClearAll(Client& client, const CollectRequest& request, bool all_regions);
 
-// With `request.dry_run` or not: the whole jobs that it would doom. Nothing changes.
+// What of it would be doomed, whatever `request.dry_run` says. Nothing changes.
 Result<Collected> WouldCollect(Client& client, CollectRequest request);
 
 }  // namespace stoker::client

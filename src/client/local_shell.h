@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace stoker::cli {
+namespace stoker::client {
 
 // "NAME=value" of the program of one node; of its setup while there is no program; nullopt: none of
 // its processes is there, or may be looked at. Read from /proc, so that values that lie nowhere,
@@ -23,4 +23,4 @@ std::optional<ProgramEnvironment> ReadProgramEnvironment(const std::string& envi
                                                          const std::string& job, int attempt,
                                                          int rank);
 
-}  // namespace stoker::cli
+}  // namespace stoker::client

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/terminal/local_shell.h"
+#include "client/local_shell.h"
 
 #include <gtest/gtest.h>
 
-namespace stoker::cli {
+namespace stoker::client {
 namespace {
 
 std::string Environ(const std::vector<std::string>& lines) {
@@ -29,4 +29,4 @@ TEST(ReadProgramEnvironment, IsThatOfOneNodeInOneAttempt) {
 }
 
 }  // namespace
-}  // namespace stoker::cli
+}  // namespace stoker::client

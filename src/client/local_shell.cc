@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/terminal/local_shell.h"
+#include "client/local_shell.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "sys/file.h"
 
-namespace stoker::cli {
+namespace stoker::client {
 namespace {
 
 constexpr int64_t kMostBytes = 8 << 20;
@@ -67,4 +67,4 @@ std::optional<std::vector<std::string>> EnvironmentOfProgram(const std::string& 
   return std::move(best->all);
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker::client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/terminal/full_store.h"
+#include "client/open/full_store.h"
 
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace stoker::cli {
+namespace stoker::client {
 namespace {
 
 // A report takes a block for itself and perhaps one for its name; no block is larger.
@@ -34,10 +34,10 @@ std::string FullStoreText(const ObjectStore& store) {
 
 }  // namespace
 
-void FullStoreTeller::Tell(Context& context, const ObjectStore& store) {
+void FullStoreTeller::Tell(Client& client, const ObjectStore& store) {
   const std::string full = FullStoreText(store);
-  if (!full.empty() && !told_) context.Say(full);
+  if (!full.empty() && !told_) client.Say(full);
   told_ = !full.empty();
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker::client

@@ -5,20 +5,20 @@
 
 #include <string>
 
-#include "cli/terminal/context.h"
+#include "client/open/client.h"
 #include "port/object_store.h"
 
-namespace stoker::cli {
+namespace stoker::client {
 
 // Says, once while it lasts: "the store is full (0 B are free in /…): …". Nothing where there is
 // room, where the store is no folder of this machine, and where its file system tells nothing.
 class FullStoreTeller {
  public:
   // One system call while there is room.
-  void Tell(Context& context, const ObjectStore& store);
+  void Tell(Client& client, const ObjectStore& store);
 
  private:
   bool told_ = false;
 };
 
-}  // namespace stoker::cli
+}  // namespace stoker::client

@@ -237,11 +237,11 @@ void NodeAgent::Do(const AskForCheckpoint&) {
 }
 
 void NodeAgent::Do(const TerminateProgram&) {
-  if (run_) run_->Terminate(Told());
+  if (run_) run_->Terminate(WhyToEnd());
 }
 
 void NodeAgent::Do(const KillProgram&) {
-  if (run_) Work([this, run = run_] { run->Kill(Told()); });
+  if (run_) Work([this, run = run_] { run->Kill(WhyToEnd()); });
 }
 
 void NodeAgent::Do(const CheckEnd&) {

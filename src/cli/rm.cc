@@ -185,7 +185,7 @@ Status Run(Context& context, const RmOptions& options) {
   Refused refused;
   std::set<std::string> ids = Resolve(context, options, *ledger, *controller, &refused);
   Survey survey;
-  STOKER_TRY(LookAgain(
+  STOKER_TRY(Recheck(
       *ledger, [&](const std::string& what) { context.Progress(what); }, &survey));
   Refuse(survey, &ids, &refused);
   // With --json, what is printed at the end has them.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "page/facts.h"
+#include "page/job_reader.h"
 
 namespace stoker::page {
 
@@ -32,7 +32,7 @@ struct PageConfig {
 class PageServer {
  public:
   // `facts` must outlive it. kExists when the port is taken.
-  static Result<std::unique_ptr<PageServer>> Start(PageConfig config, Facts& facts);
+  static Result<std::unique_ptr<PageServer>> Start(PageConfig config, JobReader& jobs);
   virtual ~PageServer() = default;
   virtual int port() const = 0;
   // With the token that opens the page once.

@@ -283,7 +283,7 @@ void NodeAgent::Do(const Publish&) {
 }
 
 void NodeAgent::Do(const Hurry&) { bell_.Notify(); }
-// As provider/cloud/cloud_host.cc.
+// As provider/cloud/cloud_platform.cc.
 void NodeAgent::Do(const KeepMachine& action) {
   host_.kept = true;
   const Duration left = action.until - host_.clock.Wall();

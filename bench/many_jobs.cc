@@ -124,8 +124,8 @@ Status Fill(const std::string& where, int count) {
   };
   std::vector<std::thread> crew;
   // Requests to a bucket are mostly waited for.
-  const int hands = store->traits().requests_are_free ? 1 : 8;
-  for (int seed = 1; seed <= hands; ++seed) crew.emplace_back(work, seed);
+  const int workers = store->traits().requests_are_free ? 1 : 8;
+  for (int seed = 1; seed <= workers; ++seed) crew.emplace_back(work, seed);
   for (std::thread& one : crew) one.join();
   return first;
 }

@@ -29,7 +29,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[1])
 from test import cloud_env
 
 cloud_env.enter()
-from bench.lib.sandbox import BENCH_BIN, Sandbox, cpu_seconds, status_kib
+from bench.lib.sandbox import BENCH_BIN, Sandbox, cpu_seconds, figure, status_kib
 from test import versity_s3
 from test.fault_proxy import FaultProxy
 
@@ -117,6 +117,7 @@ def reading():
                 taken[name].append(one)
         middle = {(name, what): statistics.median(one[what] for one in all_) for name, all_ in taken.items() for what in ("seconds", "cpu")}
         ours = "stoker, which checks, too"
+        figure("metrics, reading an event file", [one["seconds"] for one in taken[ours]], "s")
         for name in readers:
             wall, cpu = middle[name, "seconds"], middle[name, "cpu"]
             print(
@@ -182,9 +183,13 @@ def catch_up():
                 time.sleep(0.02)
                 if time.monotonic() - watched.began > 300:
                     sys.exit("it is not caught up within 300 s")
+            seconds = time.monotonic() - watched.began
+            figure(f"metrics, catching up with {what}", [seconds], "s")
+            figure(f"metrics, catching up with {what}, processor", [watched.cpu], "s")
+            figure(f"metrics, catching up with {what}, memory", [watched.most / 1000], "MB")
             print(
                 f"a file of {CATCH_UP / 1e6:.0f} MB of {what}, {points} points, until all are in "
-                f"the store: {time.monotonic() - watched.began:.2f} s, CPU {watched.cpu:.2f} s, "
+                f"the store: {seconds:.2f} s, CPU {watched.cpu:.2f} s, "
                 f"{watched.most / 1000:.1f} MB of the agent's own   (goal: 10 s)",
                 flush=True,
             )
@@ -218,6 +223,8 @@ def cost():
             return watched.share, watched.most / 1000
 
         (cpu, memory), (cpu_with, memory_with) = compare(box, look)
+        figure("metrics, agent's processor beside them", [cpu_with], "%")
+        figure("metrics, agent's memory beside them", [memory_with], "MB")
         print(f"  the file has another name  {cpu:5.2f} % of a core, {memory:5.1f} MB of its own")
         print(f"  an event file              {cpu_with:5.2f} % of a core, {memory_with:5.1f} MB")
         print(
@@ -250,6 +257,8 @@ def bucket():
                     f"{sum(size.values()) / 1e6:.2f} MB/h; agent {cpu:.2f} %, "
                     f"{memory:.1f} MB"
                 )
+            figure("metrics, requests an hour beside them", [sum(with_metrics[0].values())], "")
+            figure("metrics, bytes an hour beside them", [sum(with_metrics[1].values()) / 1e6], "MB")
             more = [sum(with_metrics[i].values()) - sum(plain[i].values()) for i in (0, 1)]
             print(
                 f"  metrics cost   {more[0]:5.0f} requests/h, {more[1] / 1e6:.2f} MB/h; agent "

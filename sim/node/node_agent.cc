@@ -237,11 +237,11 @@ void NodeAgent::Do(const AskForCheckpoint&) {
 }
 
 void NodeAgent::Do(const TerminateProgram&) {
-  if (run_) run_->Terminate(Told());
+  if (run_) run_->Terminate(WhyToEnd());
 }
 
 void NodeAgent::Do(const KillProgram&) {
-  if (run_) Work([this, run = run_] { run->Kill(Told()); });
+  if (run_) Work([this, run = run_] { run->Kill(WhyToEnd()); });
 }
 
 void NodeAgent::Do(const CheckEnd&) {
@@ -283,7 +283,7 @@ void NodeAgent::Do(const Publish&) {
 }
 
 void NodeAgent::Do(const Hurry&) { bell_.Notify(); }
-// As provider/cloud/cloud_host.cc.
+// As provider/cloud/cloud_platform.cc.
 void NodeAgent::Do(const KeepMachine& action) {
   host_.kept = true;
   const Duration left = action.until - host_.clock.Wall();

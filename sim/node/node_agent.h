@@ -82,7 +82,7 @@ class NodeAgent {
   void WatchNotices();
   std::optional<Notice> NoticeNow() const;
   void SeeSaving();
-  ToldToEnd Told() const;
+  ToldToEnd WhyToEnd() const;
 
   Host& host_;
   Process& process_;

@@ -138,7 +138,7 @@ void NodeAgent::SeeSaving() {
 }
 
 // The platform's notice, with the times that the checks go by.
-ToldToEnd NodeAgent::Told() const {
+ToldToEnd NodeAgent::WhyToEnd() const {
   ToldToEnd told = told_;
   told.stood_still = heard_at_ >= 0 && host_.stood_still_until() >= heard_at_;
   return told;

@@ -28,7 +28,7 @@ void Session::Open() {
   }
   controller = std::make_unique<Controller>(
       *ledger, [this](const std::string& name) { return clouds.Find(name); }, clock);
-  controller->KeepLooks(true);
+  controller->KeepQuietNodes(true);
 }
 
 Actor::Actor(World& w, std::string name) : world(w), clock(w.scheduler()), name_(std::move(name)) {

@@ -132,7 +132,7 @@ void AddController(World& world, const ControllerPlan& plan, int index) {
   switch (plan.kind) {
     case ControllerKind::kDaemon:
       Add(world, "daemon" + number).Daemon(plan.begin, plan.end, [plan](Session& session) {
-        session.controller->KeepLooks(false);
+        session.controller->KeepQuietNodes(false);
         for (;;) {
           PassOnce(session);
           session.Sleep(plan.period);

@@ -15,7 +15,7 @@ Result<bool> HeedLookouts(Ledger& ledger, const std::string& job, MonoTime now, 
     const auto read = ReadReport(ledger, job, slot.attempt, slot.rank);
     const bool none = read.status().Is(Code::kNotFound) || MayBeMomentary(read.status());
     if (!read.ok() && !none) return read.status();
-    pace.Heard(now, slot, read.ok() ? std::optional(*read) : std::nullopt);
+    pace.OnReport(now, slot, read.ok() ? std::optional(*read) : std::nullopt);
     for (NodeReport& peer : *peers) {
       if (read.ok() && peer.attempt == slot.attempt && peer.rank == slot.rank) peer = *read;
     }

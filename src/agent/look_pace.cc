@@ -223,7 +223,7 @@ std::vector<LookPace::Slot> LookPace::Heeds(MonoTime now) const {
   return slots;
 }
 
-void LookPace::Heard(MonoTime now, const Slot& slot, const std::optional<NodeReport>& report) {
+void LookPace::OnReport(MonoTime now, const Slot& slot, const std::optional<NodeReport>& report) {
   heard_ = now;
   for (Lookout& lookout : heeded_) {
     if (lookout.slot.attempt != slot.attempt || lookout.slot.rank != slot.rank) continue;

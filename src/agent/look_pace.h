@@ -56,7 +56,7 @@ class LookPace {
   // Whose reports are to be read beside the glance at `now`; mostly nobody's.
   std::vector<Slot> Heeds(MonoTime now) const;
   // What was read there. Unset: nothing that can be read is there.
-  void Heard(MonoTime now, const Slot& slot, const std::optional<NodeReport>& report);
+  void OnReport(MonoTime now, const Slot& slot, const std::optional<NodeReport>& report);
 
   // From `now` to the next look, unless something happens before.
   Duration Pause(MonoTime now) const;

@@ -194,7 +194,7 @@ class Played {
       ++who.glances;
       for (const LookPace::Slot& slot : who.pace.Heeds(now_)) {
         ++who.reads;
-        who.pace.Heard(now_, slot, seen_.reports[static_cast<size_t>(slot.rank)].report);
+        who.pace.OnReport(now_, slot, seen_.reports[static_cast<size_t>(slot.rank)].report);
       }
     }
     const Duration pause = who.pace.Pause(now_);
@@ -395,10 +395,10 @@ TEST(LookPace, AReportThatCannotBeReadIsNews) {
   const MonoTime then = kStart + Duration::Seconds(15);
   const auto slots = pace.Heeds(then);
   ASSERT_EQ(slots.size(), 2U);
-  pace.Heard(then, slots[0], three.reports[0].report);
+  pace.OnReport(then, slots[0], three.reports[0].report);
   EXPECT_FALSE(pace.Whole(then));
   EXPECT_TRUE(pace.Heeds(then + Duration::Seconds(1)).empty());
-  pace.Heard(then, slots[1], {});
+  pace.OnReport(then, slots[1], {});
   EXPECT_TRUE(pace.Whole(then));
   EXPECT_TRUE(pace.Heeds(then + Duration::Minutes(1)).empty()) << "the look sees it";
 }

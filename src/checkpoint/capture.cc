@@ -162,7 +162,7 @@ void MomentCapture::Capture(MonoTime now) {
     // It changed under our hands: look again, at once.
     take_after_ = std::max(take_after_, clock_.Mono() + (clock_.Mono() - now));
     now = clock_.Mono();
-    if (!LookAgain(now)) return;
+    if (!Recheck(now)) return;
   }
 }
 
@@ -181,7 +181,7 @@ void MomentCapture::ReadPointers() {
   }
 }
 
-bool MomentCapture::LookAgain(MonoTime now) {
+bool MomentCapture::Recheck(MonoTime now) {
   plan_.OnEvents(files_.TakeEvents());
   const auto scan = files_.Scan();
   if (!scan.ok()) return false;

@@ -49,7 +49,7 @@ class MomentCapture {
   MonoTime NextStep(MonoTime now) const;
 
   // A look of now, for who has waited for something else since Observe. False: it failed.
-  bool LookAgain(MonoTime now);
+  bool Recheck(MonoTime now);
 
   // Any thread; counts from the next Observe.
   void ProgramEnded(Ended ended);

@@ -64,7 +64,7 @@ Result<std::vector<CheckpointId>> ListIdsSurely(ObjectStore& store, const std::s
   if (store.traits().requests_are_free) return ids;
   std::vector<CheckpointId> before;
   for (int reads = 2; reads <= 1 + kReads; ++reads) {
-    if (reads > 2) Rest(store, PauseBeforeRead(reads - 1));
+    if (reads > 2) Pause(store, PauseBeforeRead(reads - 1));
     before = std::move(ids);
     STOKER_ASSIGN(ids, ListIds(store, job));
     if (before == ids) return ids;

@@ -241,7 +241,7 @@ Result<bool> MomentCommit::GrantWish() {
   if (!wish) return false;
   // As of now: it may have written while it waited for the store.
   const MonoTime now = clock_.Mono();
-  if (!capture_.LookAgain(now) || capture_.ever_written() || WritesFirst(now)) return false;
+  if (!capture_.Recheck(now) || capture_.ever_written() || WritesFirst(now)) return false;
   auto moment = std::make_shared<Moment>();
   moment->files = capture_.staged();
   moment->wish = wish->seq;
@@ -299,7 +299,7 @@ bool MomentCommit::WaitsForRest(const Moment& moment, MonoTime now) const {
 bool MomentCommit::MovedOn() {
   if (!leader_->round().any || BugIsOn("rest-not-asked-again")) return false;
   const MonoTime now = clock_.Mono();
-  return !capture_.LookAgain(now) || !LiesThereStill(now);
+  return !capture_.Recheck(now) || !LiesThereStill(now);
 }
 
 void MomentCommit::OpenRound(MonoTime now) {

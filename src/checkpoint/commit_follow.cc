@@ -77,7 +77,7 @@ void MomentCommit::AnswerRound(const Round& round) {
   // What is said of how it lies here now is of no look that was made before the round was there:
   // the store may have taken long to give it.
   const MonoTime now = clock_.Mono();
-  if ((round.any || !capture_.ever_written()) && !capture_.LookAgain(now)) return;
+  if ((round.any || !capture_.ever_written()) && !capture_.Recheck(now)) return;
   if (!capture_.ever_written()) {
     if (WritesFirst(now)) return;
     Part none;

@@ -125,7 +125,7 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
   STOKER_ASSIGN(Ledger * ledger, AwaitLedger(context, options.once, interval));
   if (ledger == nullptr) return Status::Ok();
   STOKER_ASSIGN(Controller * controller, context.controller());
-  controller->KeepLooks(options.once);
+  controller->KeepQuietNodes(options.once);
   News news;
   for (;;) {
     Tally tally;

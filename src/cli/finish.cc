@@ -10,7 +10,7 @@
 #include "client/submit/begin.h"
 #include "client/tiers.h"
 #include "spec/print.h"
-#include "view/kept.h"
+#include "view/kept_outputs.h"
 
 namespace stoker::cli {
 namespace {
@@ -72,16 +72,16 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}, {}};
   // Of several nodes the last words of the one that failed are hard to find in the output.
   const bool all_seen = options.logs && pass.job.num_nodes == 1 && OutIsErr();
-  const Told told{attached.why_told, all_seen};
+  const AlreadySaid said_before{attached.why_told, all_seen};
   STOKER_ASSIGN(ObjectStore * store, context.store());
-  const Kept kept = ReadKept(*store, job.id);
+  const KeptOutputs kept = ReadKeptOutputs(*store, job.id);
   if (context.json) {
     nlohmann::json out = StoryJson(story);
     out["kept"] = KeptJson(kept);
     context.Print(out.dump() + "\n");
   } else {
-    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now, told) + "  kept " +
-                     KeptText(kept, job.id) + "\n");
+    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now, said_before) +
+                     "  kept " + KeptText(kept, job.id) + "\n");
   }
   context.exit_code = ExitCodeOf(pass.job);
   return Status::Ok();

@@ -14,7 +14,7 @@
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
-#include "view/kept.h"
+#include "view/kept_outputs.h"
 #include "view/metrics.h"
 
 namespace stoker::cli {
@@ -65,7 +65,7 @@ Status Run(Context& context, const ShowOptions& options) {
                          ReadUsage(ledger->store(), pass.job, &usage_trouble),
                          said.ok() ? *said : Labels()};
   const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
-  const Kept kept = ReadKept(ledger->store(), pass.job.id);
+  const KeptOutputs kept = ReadKeptOutputs(ledger->store(), pass.job.id);
   const std::vector<CountedThere> counted = ReadCounted(context, pass.job, known);
   const auto unsaved = client::UnsavedHere(context.places().state, pass.job.id);
   std::optional<WallTime> goes;

@@ -43,9 +43,9 @@ Result<TransferOptions> OptionsOf(const SyncOptions& options) {
                                     " is not enough for the program itself");
   }
   out.memory = *memory - kBesides;
-  out.hands = static_cast<int>(std::min<int64_t>(options.jobs, out.memory / kPerJob));
+  out.workers = static_cast<int>(std::min<int64_t>(options.jobs, out.memory / kPerJob));
   // As many as can be at work here; a wire that is far away asks for more soon.
-  out.first_hands = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  out.first_workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   return out;
 }
 

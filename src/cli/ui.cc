@@ -172,7 +172,7 @@ Status CheckPlace(const std::string& to, ObjectStore* bucket) {
                 "Name a new folder, an empty one, or one that an earlier --export has made");
 }
 
-Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page::Facts& facts) {
+Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page::JobReader& jobs) {
   const std::string& to = options.export_to;
   page::ExportConfig config;
   config.version = STOKER_VERSION;
@@ -193,7 +193,7 @@ Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page
     if (StartsWith(path, "data/")) STOKER_TRY(sys::MakeDirs(to + "/data"));
     return sys::WriteFileAtomic(to + "/" + path, text, 0644, false);
   };
-  STOKER_ASSIGN(const auto troubles, page::Export(config, facts, write));
+  STOKER_ASSIGN(const auto troubles, page::Export(config, jobs, write));
   if (bucket == nullptr) {
     STOKER_TRY(sys::WriteFileAtomic(to + "/.stokerignore", kIgnore, 0644, false));
   }
@@ -216,8 +216,8 @@ Status Run(Context& context, const UiOptions& options) {
   if (options.link) return PrintLink(context, options.port);
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
-  page::Facts facts(context, *ledger, *controller);
-  if (!options.export_to.empty()) return ExportTo(context, options, *ledger, facts);
+  page::JobReader jobs(context, *ledger, *controller);
+  if (!options.export_to.empty()) return ExportTo(context, options, *ledger, jobs);
   if (!options.jobs.empty()) {
     return Status(Code::kUsage, "jobs are named for an export alone",
                   "stoker ui shows all of them; stoker ui --export DIR JOB… writes some");
@@ -230,7 +230,7 @@ Status Run(Context& context, const UiOptions& options) {
     return SpendLink(LinksOf(context, port), token);
   };
   CatchInterrupts();
-  auto server = page::PageServer::Start(std::move(config), facts);
+  auto server = page::PageServer::Start(std::move(config), jobs);
   if (server.status().Is(Code::kExists)) {
     return Status(Code::kExists, "port " + std::to_string(options.port) + " is taken",
                   "Choose another one, or leave --port out");

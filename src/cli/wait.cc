@@ -11,7 +11,7 @@
 #include "client/clear/private_over.h"
 #include "client/open/full_store.h"
 #include "ledger/index.h"
-#include "view/kept.h"
+#include "view/kept_outputs.h"
 
 namespace stoker::cli {
 namespace {
@@ -53,7 +53,7 @@ Status Run(Context& context, const WaitOptions& options) {
     if (pass.ok() && IsFinal(pass->job.state)) {
       client::ForgetPrivate(context);
       const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}, said};
-      const Kept kept = ReadKept(*store, job);
+      const KeptOutputs kept = ReadKeptOutputs(*store, job);
       nlohmann::json story = StoryJson(input);
       story["kept"] = KeptJson(kept);
       context.Print(context.json ? story.dump() + "\n"

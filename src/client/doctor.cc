@@ -18,7 +18,7 @@
 #include "provider/local/local_capacity.h"
 #include "spec/text/host_words.h"
 #include "spec/text/infra.h"
-#include "store/bucket_facts.h"
+#include "store/bucket_check.h"
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/task/process_runner.h"
@@ -78,11 +78,11 @@ class Doctor {
 
   void Store() {
     const auto settings = client_.settings();
-    if (settings.ok()) bucket_ = FindBucketFacts((*settings)->store);
-    for (BucketFact& fact : bucket_.facts) {
-      const char* level = fact.level == BucketFact::Level::kOk     ? "ok"
-                          : fact.level == BucketFact::Level::kNote ? "note"
-                                                                   : "bad";
+    if (settings.ok()) bucket_ = CheckBucket((*settings)->store);
+    for (BucketFinding& fact : bucket_.facts) {
+      const char* level = fact.level == BucketFinding::Level::kOk     ? "ok"
+                          : fact.level == BucketFinding::Level::kNote ? "note"
+                                                                      : "bad";
       Add(std::move(fact.what), level, std::move(fact.text));
     }
     const auto ledger = client_.ledger();
@@ -287,7 +287,7 @@ class Doctor {
 
   Client& client_;
   const std::string job_;  // "" = none
-  BucketFacts bucket_;
+  BucketCheck bucket_;
   std::vector<Finding> findings_;
 };
 

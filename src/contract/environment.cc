@@ -20,7 +20,7 @@ void Set(Environment& env, const std::string& name, const std::string& value) {
   env.emplace_back(name, value);
 }
 
-void SetBase(const NodeFacts& facts, Environment& env) {
+void SetBase(const ProgramInput& facts, Environment& env) {
   Set(env, "PATH",
       facts.path.empty() ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
                          : facts.path);
@@ -40,7 +40,7 @@ std::string Word(const std::string& json_text) {
 }
 
 // The form of SM_CHANNELS and SM_CHANNEL_<NAME>, which sagemaker_training.environment documents.
-void SetChannels(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+void SetChannels(const JobSpec& spec, const ProgramInput& facts, Environment& env) {
   std::vector<std::string> names;
   for (const InputSpec& input : spec.inputs) {
     names.push_back(input.name);
@@ -50,7 +50,7 @@ void SetChannels(const JobSpec& spec, const NodeFacts& facts, Environment& env) 
   Set(env, "STOKER_CHANNELS", nlohmann::json(names).dump());
 }
 
-void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+void SetStoker(const JobSpec& spec, const ProgramInput& facts, Environment& env) {
   Set(env, "STOKER_JOB_ID", facts.job_id);
   Set(env, "STOKER_JOB_NAME", facts.job_name);
   Set(env, "STOKER_ATTEMPT", std::to_string(facts.attempt));
@@ -81,7 +81,7 @@ void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
 
 // Of the node's GPUs those that CUDA lets a program see: a list that ends at the first that is
 // none.
-int VisibleGpus(const NodeFacts& facts, const Environment& env) {
+int VisibleGpus(const ProgramInput& facts, const Environment& env) {
   const auto found = std::find_if(env.begin(), env.end(), [](const auto& variable) {
     return variable.first == "CUDA_VISIBLE_DEVICES";
   });
@@ -94,7 +94,7 @@ int VisibleGpus(const NodeFacts& facts, const Environment& env) {
   return std::min(count, facts.gpus);
 }
 
-void SetRendezvous(const NodeFacts& facts, Environment& env) {
+void SetRendezvous(const ProgramInput& facts, Environment& env) {
   const std::string rank = std::to_string(facts.rank);
   const std::string nodes = std::to_string(facts.num_nodes);
   const std::string master = facts.addresses.empty() ? "127.0.0.1" : facts.addresses[0];
@@ -113,7 +113,7 @@ void SetRendezvous(const NodeFacts& facts, Environment& env) {
   Set(env, "PET_NPROC_PER_NODE", facts.gpus > 0 ? std::to_string(facts.gpus) : "1");
 }
 
-void SetSkyPilot(const NodeFacts& facts, const std::string& prefix, Environment& env) {
+void SetSkyPilot(const ProgramInput& facts, const std::string& prefix, Environment& env) {
   Set(env, prefix + "NODE_RANK", std::to_string(facts.rank));
   Set(env, prefix + "NODE_IPS", Join(facts.addresses, "\n"));
   Set(env, "SKYPILOT_NUM_NODES", std::to_string(facts.num_nodes));
@@ -123,7 +123,7 @@ void SetSkyPilot(const NodeFacts& facts, const std::string& prefix, Environment&
 }
 
 // One run over all attempts, for the one process that logs; only where the job asks for it.
-void SetWandb(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+void SetWandb(const JobSpec& spec, const ProgramInput& facts, Environment& env) {
   if (!spec.wandb_one_run || facts.rank != 0) return;
   Set(env, "WANDB_RUN_ID", facts.job_id);
   Set(env, "WANDB_RESUME", "allow");
@@ -134,20 +134,20 @@ void SetAll(const Environment& variables, Environment& env) {
 }
 
 // What the program finds whoever launches it, and how many GPUs it sees.
-NodeFacts Begin(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+ProgramInput Begin(const JobSpec& spec, const ProgramInput& facts, Environment& env) {
   SetBase(facts, env);
   SetAll(facts.shell, env);
   SetStoker(spec, facts, env);
   Environment seen = facts.shell;
   SetAll(spec.envs, seen);
   SetAll(facts.from_setup, seen);
-  NodeFacts visible = facts;
+  ProgramInput visible = facts;
   if (facts.granted.empty()) visible.gpus = VisibleGpus(facts, seen);
   return visible;
 }
 
 // What wins: the job's own, what `setup` made of it, the secrets, what the machine granted.
-void End(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+void End(const JobSpec& spec, const ProgramInput& facts, Environment& env) {
   SetAll(spec.envs, env);
   SetAll(facts.from_setup, env);
   SetAll(facts.secrets, env);
@@ -169,9 +169,9 @@ std::string NodeHostName(const std::string& job_id, int rank) {
   return label + end;
 }
 
-Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts) {
+Environment ProgramEnvironment(const JobSpec& spec, const ProgramInput& facts) {
   Environment env;
-  const NodeFacts visible = Begin(spec, facts, env);
+  const ProgramInput visible = Begin(spec, facts, env);
   SetRendezvous(visible, env);
   SetSkyPilot(visible, "SKYPILOT_", env);
   SetWandb(spec, facts, env);
@@ -179,7 +179,7 @@ Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts) {
   return env;
 }
 
-Environment SetupEnvironment(const JobSpec& spec, const NodeFacts& facts) {
+Environment SetupEnvironment(const JobSpec& spec, const ProgramInput& facts) {
   Environment env;
   SetSkyPilot(Begin(spec, facts, env), "SKYPILOT_SETUP_", env);
   End(spec, facts, env);

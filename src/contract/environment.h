@@ -21,7 +21,7 @@ inline constexpr char kOutputFolder[] = "output";
 inline constexpr char kModelFolder[] = "model";
 
 // What is known of one node when its program starts. Paths are absolute, on that node.
-struct NodeFacts {
+struct ProgramInput {
   std::string job_id;
   std::string job_name;
   std::string user;
@@ -57,8 +57,8 @@ std::string NodeHostName(const std::string& job_id, int rank);
 // the job's `envs`, what `setup` added, the secrets; later ones win. RANK, LOCAL_RANK, WORLD_SIZE
 // are left to torchrun: with them set at node level, Lightning and accelerate take the process for
 // one of torchrun's workers.
-Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts);
+Environment ProgramEnvironment(const JobSpec& spec, const ProgramInput& facts);
 // The same for `setup`: no rendezvous yet, SKYPILOT_SETUP_* instead.
-Environment SetupEnvironment(const JobSpec& spec, const NodeFacts& facts);
+Environment SetupEnvironment(const JobSpec& spec, const ProgramInput& facts);
 
 }  // namespace stoker::contract

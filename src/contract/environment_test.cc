@@ -9,8 +9,8 @@
 namespace stoker::contract {
 namespace {
 
-NodeFacts Facts() {
-  NodeFacts facts;
+ProgramInput Facts() {
+  ProgramInput facts;
   facts.job_id = "abcd-digits";
   facts.job_name = "digits";
   facts.user = "ada";
@@ -89,7 +89,7 @@ TEST(Environment, HostNamesAreLabels) {
 }
 
 TEST(Environment, WhoWins) {
-  NodeFacts facts = Facts();
+  ProgramInput facts = Facts();
   facts.gpus = 8;
   facts.shell = {{"OMP_NUM_THREADS", "1"}, {"CUDA_VISIBLE_DEVICES", "2,3"}, {"A", "shell"}};
   facts.from_setup = {{"B", "setup"}, {"PATH", "/setup/bin"}};
@@ -111,7 +111,7 @@ TEST(Environment, WhoWins) {
 }
 
 TEST(Environment, GrantedGpusAreThose) {
-  NodeFacts facts = Facts();
+  ProgramInput facts = Facts();
   facts.gpus = 1;
   facts.shell = {{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}};
   facts.granted = {{"CUDA_VISIBLE_DEVICES", "2"}};
@@ -130,7 +130,7 @@ TEST(Environment, GrantedGpusAreThose) {
 TEST(Environment, Channels) {
   JobSpec spec;
   spec.inputs = {{"val-1", "s3://bucket/val"}, {"training", "/data"}};
-  NodeFacts facts = Facts();
+  ProgramInput facts = Facts();
   facts.inputs_dir = "/launch/inputs";
   for (const Environment& one : {ProgramEnvironment(spec, facts), SetupEnvironment(spec, facts)}) {
     auto env = AsMap(one);
@@ -150,8 +150,8 @@ TEST(Environment, LeavesTheRanksToTorchrun) {
 }
 
 TEST(Environment, TheTaskIdIsTheSameOverAllRecoveries) {
-  NodeFacts first = Facts();
-  NodeFacts later = Facts();
+  ProgramInput first = Facts();
+  ProgramInput later = Facts();
   later.attempt = 9;
   later.resume = true;
   auto a = AsMap(ProgramEnvironment({}, first));
@@ -186,7 +186,7 @@ TEST(Environment, TheUsersOwnWin) {
 }
 
 TEST(Environment, SetupHasNoRendezvous) {
-  NodeFacts facts = Facts();
+  ProgramInput facts = Facts();
   facts.master_port = 0;
   facts.gpus = 4;
   JobSpec spec;
@@ -203,7 +203,7 @@ TEST(Environment, SetupHasNoRendezvous) {
 }
 
 TEST(Environment, GpusSetTheProcessesOfANode) {
-  NodeFacts facts = Facts();
+  ProgramInput facts = Facts();
   facts.gpus = 8;
   auto env = AsMap(ProgramEnvironment({}, facts));
   EXPECT_EQ(env["PET_NPROC_PER_NODE"], "8");
@@ -218,7 +218,7 @@ TEST(Environment, KnownNothingStillGivesABaseToRunOn) {
 }
 
 TEST(Environment, OneRunOfWandbWhereTheJobAsksForIt) {
-  NodeFacts facts = Facts();
+  ProgramInput facts = Facts();
   facts.rank = 0;
   JobSpec spec;
   EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts)).count("WANDB_RUN_ID"), 0u);

@@ -32,9 +32,9 @@ Result<AllJobsResult> PassAll(
   result.active = static_cast<int>(ids.size());
   controller.KeepOnly({ids.begin(), ids.end()});
   // Where it fails, every job is still looked at by itself; so is one that is alone.
-  std::optional<LedgerLook> look;
+  std::optional<LedgerSnapshot> look;
   if (ids.size() > 1) {
-    auto taken = LedgerLook::Take(ledger, ids);
+    auto taken = LedgerSnapshot::Take(ledger, ids);
     if (taken.ok()) look.emplace(std::move(*taken));
   }
   for (const std::string& id : ids) {

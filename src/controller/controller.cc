@@ -123,7 +123,7 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       // Not knowing is no reason to fail the pass: what needs no machine of it still goes on.
       place.known = BugIsOn("failed-describe-is-empty");
       place.absent_means_gone = true;
-      if (first.ok() && !IsOthers(job, name) && !IsLeftToOthers(name)) {
+      if (first.ok() && !IsOnAnotherComputer(job, name) && !IsNotAskedHere(name)) {
         first = instances.status().WithContext("asking " + Spelled(name) + " for its machines");
       }
       continue;
@@ -176,7 +176,7 @@ PlaceSeen Controller::PlaceFor(const Job& job, const std::string& name) {
   PlaceSeen place;
   place.provider = name;
   place.may_ask = ProviderOf(job, name).ok();
-  place.elsewhere = IsOthers(job, name);
+  place.elsewhere = IsOnAnotherComputer(job, name);
   if (place.elsewhere) return place;
   const auto provider = providers_(name);
   if (!provider.ok() || *provider == nullptr) return place;
@@ -215,15 +215,15 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
 }
 
 // An observer that goes on looking knows better from its second look on.
-bool Controller::MindsLooks(const Job& job, const Observed& seen) const {
-  return keep_looks_ && !heeded_.contains(job.id) && AnyQuiet(job, seen.reports);
+bool Controller::MindsQuietNodes(const Job& job, const Observed& seen) const {
+  return keep_quiet_nodes_ && !heeded_.contains(job.id) && AnyQuiet(job, seen.reports);
 }
 
-Result<Looks> Controller::HeedLooks(const Job& job, Observed* seen) {
-  STOKER_ASSIGN(const Looks before, ReadLooks(ledger_, job.id));
+Result<QuietNodes> Controller::HeedQuietNodes(const Job& job, Observed* seen) {
+  STOKER_ASSIGN(const QuietNodes before, ReadQuietNodes(ledger_, job.id));
   heeded_.insert(job.id);
-  Looks looks = NextLooks(before, job, seen->reports, seen->now);
-  CountLooks(looks, &seen->reports);
+  QuietNodes looks = NextQuietNodes(before, job, seen->reports, seen->now);
+  CountQuietNodes(looks, &seen->reports);
   return looks;
 }
 
@@ -351,22 +351,22 @@ Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
   return seen;
 }
 
-bool Controller::IsHere(const Job& job) const {
+bool Controller::IsOfThisComputer(const Job& job) const {
   return job.host.empty() || (host_ && host_() == job.host);
 }
 
-bool Controller::IsLeftToOthers(const std::string& provider) const {
+bool Controller::IsNotAskedHere(const std::string& provider) const {
   if (!MayAsk(provider)) return true;
   const auto found = providers_(provider);
   return found.ok() && *found == nullptr;
 }
 
-bool Controller::IsOthers(const Job& job, const std::string& provider) const {
-  return provider == kLocalProvider && !IsHere(job);
+bool Controller::IsOnAnotherComputer(const Job& job, const std::string& provider) const {
+  return provider == kLocalProvider && !IsOfThisComputer(job);
 }
 
 Result<Provider*> Controller::ProviderOf(const Job& job, const std::string& name) const {
-  if (!IsOthers(job, name)) {
+  if (!IsOnAnotherComputer(job, name)) {
     STOKER_ASSIGN(Provider* const provider, providers_(name));
     if (provider != nullptr && MayAsk(name)) return provider;
     return Status(Code::kUnavailable,
@@ -376,10 +376,10 @@ Result<Provider*> Controller::ProviderOf(const Job& job, const std::string& name
 }
 
 // Of a node that was given up in this very pass, nothing more need be known.
-Status Controller::KeepLooksOf(const Result<Looks>& looks, const PassResult& result) {
+Status Controller::KeepQuietNodesOf(const Result<QuietNodes>& looks, const PassResult& result) {
   STOKER_TRY(looks.status());
   if (!AnyQuiet(result.job, result.reports) || BugIsOn("looks-forgotten")) return Status::Ok();
-  return WriteLooks(ledger_, result.job.id, *looks);
+  return WriteQuietNodes(ledger_, result.job.id, *looks);
 }
 
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
@@ -398,7 +398,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   // node has reported.
   STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job_id));
   const bool others =
-      !IsHere(read.job) &&
+      !IsOfThisComputer(read.job) &&
       LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
   // Its end can be written by whoever sees that it was cancelled: there, nobody may be looking.
   act = act && (!others || read.job.cancel);
@@ -412,8 +412,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   };
   Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
   if (!act) return result;
-  std::optional<Result<Looks>> looks;
-  if (MindsLooks(read.job, seen)) looks = HeedLooks(read.job, &seen);
+  std::optional<Result<QuietNodes>> looks;
+  if (MindsQuietNodes(read.job, seen)) looks = HeedQuietNodes(read.job, &seen);
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
     STOKER_TRY(ObserveCheckpoints(read.job, &seen, &result));
@@ -437,7 +437,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     result.job = written->job;
     result.changed = true;
   }
-  const Status kept = looks ? KeepLooksOf(*looks, result) : Status::Ok();
+  const Status kept = looks ? KeepQuietNodesOf(*looks, result) : Status::Ok();
   Status acted = Act(result.job, *spec, decision, &outcomes);
   const Status noted = Note(job_id, outcomes, &result);
   if (acted.ok()) acted = noted;
@@ -453,7 +453,7 @@ Result<std::optional<Job>> Controller::Glance(const std::string& job_id) {
   return std::optional<Job>(std::move(read.job));
 }
 
-Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look) {
+Result<PassResult> Controller::Pass(const std::string& job_id, LedgerSnapshot& look) {
   JobRead& known = records_[job_id];
   const Listed* listed = look.RecordOf(job_id);
   if (listed != nullptr && known.job.id == job_id && known.version == listed->object.version) {
@@ -471,7 +471,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look)
   const Observed seen = Observe(known, *spec, reports, look.taken(), describe, &result);
   const Decision decision = Reconcile(known.job, *spec, seen);
   const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
-                    !decision.retire && !decision.want_checkpoints && !MindsLooks(known.job, seen);
+                    !decision.retire && !decision.want_checkpoints &&
+                    !MindsQuietNodes(known.job, seen);
   if (!idle) return Pass(job_id);
   result.notes = decision.notes;
   return result;

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/status.h"
-#include "controller/look.h"
+#include "controller/ledger_snapshot.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
-#include "ledger/looks.h"
+#include "ledger/quiet_nodes.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "port/clock.h"
@@ -64,7 +64,7 @@ class Controller {
   // The same for one of many jobs: what `look` shows decides only whether there is anything to do.
   // Then it is looked at anew and done as Pass(job_id) does: nothing is ever written, asked for or
   // ended by an observation that others share, or that is as old as a pass over all jobs takes.
-  Result<PassResult> Pass(const std::string& job_id, LedgerLook& look);
+  Result<PassResult> Pass(const std::string& job_id, LedgerSnapshot& look);
   // `job` was submitted by this process: nobody can be expected to do better at asking for its
   // first machines, so that their being denied to it ends the job.
   void Submitted(const std::string& job) { submitted_.insert(job); }
@@ -74,7 +74,7 @@ class Controller {
   // This process may end after its first pass over a job: what it saw of quiet nodes is kept in the
   // store for whoever looks next, and what others have kept there counts. Costs nothing while every
   // node reports.
-  void KeepLooks(bool keep) { keep_looks_ = keep; }
+  void KeepQuietNodes(bool keep) { keep_quiet_nodes_ = keep; }
   // Lets go of what it remembers of other jobs: they have ended.
   void KeepOnly(const std::set<std::string>& jobs);
 
@@ -85,13 +85,13 @@ class Controller {
     MonoTime since;
   };
 
-  bool IsHere(const Job& job) const;
+  bool IsOfThisComputer(const Job& job) const;
   bool MayAsk(const std::string& provider) const {
     return asks_only_.empty() || provider == asks_only_;
   }
-  bool IsLeftToOthers(const std::string& provider) const;
+  bool IsNotAskedHere(const std::string& provider) const;
   // Its local machines are another computer's, which cannot be seen from here.
-  bool IsOthers(const Job& job, const std::string& provider) const;
+  bool IsOnAnotherComputer(const Job& job, const std::string& provider) const;
   // kInvalid where it is; kUnavailable where this process is not to ask.
   Result<Provider*> ProviderOf(const Job& job, const std::string& name) const;
   Result<const JobSpec*> SpecOf(const Job& job);
@@ -108,10 +108,10 @@ class Controller {
                         Observed* seen);
   PlaceSeen PlaceFor(const Job& job, const std::string& name);
   // Whether what is kept in the store of quiet nodes counts in this pass.
-  bool MindsLooks(const Job& job, const Observed& seen) const;
+  bool MindsQuietNodes(const Job& job, const Observed& seen) const;
   // Reads it, counts it, and gives what is to be kept instead.
-  Result<Looks> HeedLooks(const Job& job, Observed* seen);
-  Status KeepLooksOf(const Result<Looks>& looks, const PassResult& result);
+  Result<QuietNodes> HeedQuietNodes(const Job& job, Observed* seen);
+  Status KeepQuietNodesOf(const Result<QuietNodes>& looks, const PassResult& result);
   // What a notice that is news asks for, before anything is asked of a provider but what it needs;
   // true if that has changed the record.
   Result<bool> Hurry(const JobRead& read, const JobSpec& spec,
@@ -140,7 +140,7 @@ class Controller {
   std::map<std::string, JobSpec> specs_;      // by digest
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
   std::set<std::string> submitted_;
-  bool keep_looks_ = false;
+  bool keep_quiet_nodes_ = false;
   std::string asks_only_;         // "" = it may ask all
   std::set<std::string> heeded_;  // jobs of which it has asked for what others had kept
 };

@@ -32,9 +32,9 @@ bool AnyQuiet(const Job& job, const std::vector<ReportSeen>& reports) {
                      [&](const ReportSeen& seen) { return IsQuiet(job, seen); });
 }
 
-Looks NextLooks(const Looks& before, const Job& job, const std::vector<ReportSeen>& reports,
-                WallTime now) {
-  Looks looks;
+QuietNodes NextQuietNodes(const QuietNodes& before, const Job& job,
+                          const std::vector<ReportSeen>& reports, WallTime now) {
+  QuietNodes looks;
   looks.at = now;
   const Duration gap = now - before.at;
   const bool goes_on = gap.ms >= 0 && (gap <= kNobodyLooked || BugIsOn("gaps-are-listened"));
@@ -52,7 +52,7 @@ Looks NextLooks(const Looks& before, const Job& job, const std::vector<ReportSee
   return looks;
 }
 
-void CountLooks(const Looks& looks, std::vector<ReportSeen>* reports) {
+void CountQuietNodes(const QuietNodes& looks, std::vector<ReportSeen>* reports) {
   for (ReportSeen& seen : *reports) {
     for (const QuietNode& node : looks.nodes) {
       if (!IsSame(node, seen.report)) continue;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "job/job.h"
-#include "ledger/looks.h"
+#include "ledger/quiet_nodes.h"
 #include "reconcile/reconcile.h"
 
 namespace stoker {
@@ -21,10 +21,10 @@ inline constexpr Duration kNobodyLooked = Duration::Minutes(10);
 bool AnyQuiet(const Job& job, const std::vector<ReportSeen>& reports);
 
 // What is to be kept after a look at `now`, given what the look before has kept.
-Looks NextLooks(const Looks& before, const Job& job, const std::vector<ReportSeen>& reports,
-                WallTime now);
+QuietNodes NextQuietNodes(const QuietNodes& before, const Job& job,
+                          const std::vector<ReportSeen>& reports, WallTime now);
 
 // Raises `unchanged` of those reports that these looks have seen unchanged for longer.
-void CountLooks(const Looks& looks, std::vector<ReportSeen>* reports);
+void CountQuietNodes(const QuietNodes& looks, std::vector<ReportSeen>* reports);
 
 }  // namespace stoker

@@ -41,14 +41,14 @@ class ListeningTest : public testing::Test {
     std::vector<ReportSeen> reports{seen};
     quiet_ = AnyQuiet(job_, reports);
     if (quiet_) {
-      kept_ = NextLooks(kept_, job_, reports, now_);
-      CountLooks(kept_, &reports);
+      kept_ = NextQuietNodes(kept_, job_, reports, now_);
+      CountQuietNodes(kept_, &reports);
     }
     return reports.front().unchanged.ms / 1000;
   }
 
   Job job_;
-  Looks kept_;
+  QuietNodes kept_;
   WallTime now_{1'000'000'000};
   WallTime reported_;
   int64_t seq_ = 0;

@@ -28,7 +28,7 @@ class QuietNodeTest : public ControllerTest {
     report.notice = notice;
     EXPECT_TRUE(WriteReport(*ledger_, report).ok());
   }
-  bool IsKept() { return store_.Head(paths::Looks(job_)).ok(); }
+  bool IsKept() { return store_.Head(paths::QuietNodes(job_)).ok(); }
   bool IsLost() { return Record(job_).launches.front().closed; }
 
   std::string job_;
@@ -77,10 +77,10 @@ TEST_F(QuietNodeTest, AnHourWithoutLooksIsNoSilence) {
 
 TEST_F(QuietNodeTest, WhatCannotBeReadIsSeenAnew) {
   keeps_looks_ = true;
-  ASSERT_TRUE(store_.Put(paths::Looks(job_), "no JSON").ok());
+  ASSERT_TRUE(store_.Put(paths::QuietNodes(job_), "no JSON").ok());
   Once(job_, 60);
   EXPECT_FALSE(IsLost());
-  const auto looks = ReadLooks(*ledger_, job_);
+  const auto looks = ReadQuietNodes(*ledger_, job_);
   ASSERT_TRUE(looks.ok());
   EXPECT_EQ(looks->nodes.size(), 1U);
 }
@@ -88,9 +88,9 @@ TEST_F(QuietNodeTest, WhatCannotBeReadIsSeenAnew) {
 TEST_F(QuietNodeTest, ANewerStokersMemoryIsNotTouched) {
   keeps_looks_ = true;
   const std::string newer = R"({"format":2,"at":"soon"})";
-  ASSERT_TRUE(store_.Put(paths::Looks(job_), newer).ok());
+  ASSERT_TRUE(store_.Put(paths::QuietNodes(job_), newer).ok());
   EXPECT_EQ(Once(job_, 60).trouble->code(), Code::kTooNew);
-  EXPECT_EQ(store_.Get(paths::Looks(job_))->data, newer);
+  EXPECT_EQ(store_.Get(paths::QuietNodes(job_))->data, newer);
 }
 
 TEST_F(QuietNodeTest, WhoGoesOnLookingAsksOnce) {
@@ -99,7 +99,7 @@ TEST_F(QuietNodeTest, WhoGoesOnLookingAsksOnce) {
   clock_.now += 50'000;
   ASSERT_TRUE(observer->Pass(job_).ok());
   ASSERT_TRUE(IsKept());
-  ASSERT_TRUE(store_.Delete(paths::Looks(job_)).ok());
+  ASSERT_TRUE(store_.Delete(paths::QuietNodes(job_)).ok());
   for (int i = 0; i < 3; ++i) {
     clock_.now += 10'000;
     ASSERT_TRUE(observer->Pass(job_).ok());

@@ -44,6 +44,6 @@ struct GoogleEnvironment {
 
 // This machine's: its variables, files, home and clock. Nothing may change the process's
 // environment while it is in use.
-GoogleEnvironment HostGoogleEnvironment(HttpSend http);
+GoogleEnvironment SystemGoogleEnvironment(HttpSend http);
 
 }  // namespace stoker

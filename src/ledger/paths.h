@@ -56,7 +56,7 @@ inline std::string Box(const std::string& job, const std::string& token) {
   return Boxes(job) + token + ".json";
 }
 // What observers that look once saw of quiet nodes.
-inline std::string Looks(const std::string& job) { return Job(job) + "looks.json"; }
+inline std::string QuietNodes(const std::string& job) { return Job(job) + "looks.json"; }
 // Written by who follows the log; its age tells the agent whether somebody does.
 inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
 // A place of a provider in which machines of this ledger may be.

@@ -25,7 +25,7 @@ constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
 constexpr Duration kForgets = Duration::Seconds(30);
 constexpr Duration kSettles = Duration::Ms(500);
-// A host that shuts down signals one process after the other.
+// A machine that shuts down signals one process after the other.
 constexpr Duration kShutdownLate = Duration::Ms(500);
 constexpr Duration kWorthTelling = Duration::Seconds(1);
 constexpr Duration kGpusEvery = Duration::Seconds(5);  // as they are asked
@@ -56,7 +56,7 @@ std::optional<std::set<int>> OwnGpus() {
 
 Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
     : parts_(std::move(parts)),
-      me_(parts_.host.identity()),
+      me_(parts_.platform.identity()),
       folders_(std::move(folders)),
       incarnation_(parts_.ledger.Nonce()),
       usage_(parts_.store, parts_.clock, OwnGpus()) {
@@ -71,7 +71,7 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
         Post(Tick{});
       });
   notices_ = std::make_unique<NoticeWatch>(
-      parts_.host, parts_.clock, notice_poll,
+      parts_.platform, parts_.clock, notice_poll,
       [this](const std::optional<Notice>& notice) {
         std::shared_ptr<AttemptRun> run;
         {
@@ -84,7 +84,7 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
         Post(SavingSeen{saving});
         if (run) run->running.SayNotice(notice, saving);
       },
-      [this](const HostAdvice& advice) {
+      [this](const PlatformAdvice& advice) {
         std::shared_ptr<AttemptRun> run;
         {
           const std::lock_guard lock(run_mutex_);
@@ -103,8 +103,8 @@ Agent::~Agent() {
 }
 
 // Whether its disk stays, nobody says in time: whoever looks sees a machine that is gone.
-void Agent::HostStops(Duration left) {
-  notices_->HostStops(left, comes_up_again_ ? "stop" : "terminate");
+void Agent::MachineStops(Duration left) {
+  notices_->MachineStops(left, comes_up_again_ ? "stop" : "terminate");
 }
 
 void Agent::Say(const std::string& line) {
@@ -155,7 +155,7 @@ Status Agent::Run() {
   }
   // A healthy agent keeps its machine; a dead or stopped one meets the limit.
   if (const Duration lease = me_.request.limit; lease.ms > 0) {  // else it cannot be renewed
-    lease_ = std::make_unique<LeaseKeeper>(parts_.host, parts_.clock, lease,
+    lease_ = std::make_unique<LeaseKeeper>(parts_.platform, parts_.clock, lease,
                                            std::min(kRenewEvery, lease / 4));
   }
   worker_ = std::thread([this] { RunWorker(); });
@@ -445,7 +445,7 @@ void Agent::CompleteReport(NodeReport& report) {
   if (parts_.before_word && (report.notice || report.end)) {
     parts_.before_word(report.end.has_value(), [this] { return off_.load(); });
   }
-  UsageLook look;
+  UsageInput look;
   {
     const std::lock_guard lock(run_mutex_);
     if (run_ && run_->here.config.attempt == report.attempt) look = run_->Complete(report);

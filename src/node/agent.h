@@ -24,7 +24,7 @@
 #include "node/notice_watch.h"
 #include "node/poller.h"
 #include "node/usage_sampler.h"
-#include "port/host_platform.h"
+#include "port/node_platform.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
 
@@ -37,7 +37,7 @@ struct NodeParts {
   Controller& controller;
   ProcessRunner& runner;
   Clock& clock;
-  HostPlatform& host;
+  NodePlatform& platform;
   TaskLimiter* limiter = nullptr;  // the runner's, where a machine is shared
   // Called each time before a report is written that tells of a notice or (`over`) of an end, by
   // the thread that writes it, which waits for it; returns soon once `stop` says so. May be empty.
@@ -63,8 +63,8 @@ class Agent {
   Status Run();
   // After Run: why it left, where whoever looks for the machine should be told; else "".
   const std::string& off_why() const { return off_why_; }
-  // From a signal-watching thread: the host shuts down, `left` remains.
-  void HostStops(Duration left);
+  // From a signal-watching thread: the machine shuts down, `left` remains.
+  void MachineStops(Duration left);
   // A line of stoker's own in the log of the attempt at hand; without one it is dropped.
   void Say(const std::string& line);
   // From the same: the platform has sent SIGTERM to all that runs here, and gives a notice.
@@ -103,7 +103,7 @@ class Agent {
   void RunWorker();
 
   NodeParts parts_;
-  const HostIdentity& me_;
+  const NodeIdentity& me_;
   const NodeFolders folders_;
   JobSpec spec_;
   Job job_;             // as first read: what never changes of it

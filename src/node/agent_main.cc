@@ -21,11 +21,11 @@
 #include "node/owner_cancel.h"
 #include "node/tied/tied_node.h"
 #include "provider/ec2/ec2_metadata.h"
-#include "provider/gce/gce_host.h"
+#include "provider/gce/gce_platform.h"
 #include "provider/local/local_boot.h"
-#include "provider/local/local_host.h"
+#include "provider/local/local_platform.h"
 #include "provider/open.h"
-#include "provider/slurm/slurm_host.h"
+#include "provider/slurm/slurm_platform.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -34,8 +34,8 @@
 namespace stoker::node {
 namespace {
 
-// What a host that shuts down gives its services before it kills them, as systemd's default minus
-// some air.
+// What a machine that shuts down gives its services before it kills them, as systemd's default
+// minus some air.
 constexpr Duration kShutdownLeft = Duration::Seconds(20);
 
 int Complain(const Status& status) {
@@ -76,80 +76,80 @@ std::string CacheDir() {
 }
 
 // Leaves the machine, which ends with it, and says why.
-int Leave(HostPlatform& host, const Status& why) {
+int Leave(NodePlatform& platform, const Status& why) {
   (void)Complain(why);
-  (void)host.PowerOff(why.ToString());
+  (void)platform.PowerOff(why.ToString());
   return 0;
 }
 
-struct Platform {
-  std::unique_ptr<HostPlatform> host;
-  SlurmHost* slurm = nullptr;  // the same, if it is one
-  std::string state_dir;       // where the submitter leaves what is for this machine
-  std::string work_dir;        // NodeFolders::work_dir
+struct Surroundings {
+  std::unique_ptr<NodePlatform> platform;
+  SlurmPlatform* slurm = nullptr;  // the same, if it is one
+  std::string state_dir;           // where the submitter leaves what is for this machine
+  std::string work_dir;            // NodeFolders::work_dir
   Duration notice_poll = Duration::Ms(250);
   bool shared = false;         // with other jobs, each of which may have what it asked for
   LocalAllocation allocation;  // that this machine was begun inside of
 };
 
 // The only place that knows which platform this is.
-Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& cloud) {
-  Platform platform;
+Result<Surroundings> FindSurroundings(const std::string& dir, Clock& clock, CloudNode& cloud) {
+  Surroundings here;
   if (CloudNode::IsOne(dir)) {
-    STOKER_ASSIGN(platform.host, cloud.FindHost(dir, clock));
-    platform.state_dir = dir;
-    // Google's host waits for its notices itself; a question to it costs nothing.
-    platform.notice_poll = IsGceNode(dir) ? Duration::Ms(250) : Duration::Seconds(5);
-    return platform;
+    STOKER_ASSIGN(here.platform, cloud.FindPlatform(dir, clock));
+    here.state_dir = dir;
+    // Google's platform waits for its notices itself; a question to it costs nothing.
+    here.notice_poll = IsGceNode(dir) ? Duration::Ms(250) : Duration::Seconds(5);
+    return here;
   }
   if (const char* folder = std::getenv(kSlurmFolder); folder != nullptr) {
-    STOKER_ASSIGN(auto slurm, MakeSlurmHost(dir, clock));
-    platform.slurm = slurm.get();
-    platform.host = std::move(slurm);
-    platform.state_dir = StateOfSlurmFolder(folder);
-    platform.work_dir = platform.state_dir + "/work";
-    platform.notice_poll = Duration::Seconds(1);
-    return platform;
+    STOKER_ASSIGN(auto slurm, MakeSlurmPlatform(dir, clock));
+    here.slurm = slurm.get();
+    here.platform = std::move(slurm);
+    here.state_dir = StateOfSlurmFolder(folder);
+    here.work_dir = here.state_dir + "/work";
+    here.notice_poll = Duration::Seconds(1);
+    return here;
   }
   const char* endpoint = std::getenv(kMetadataVariable);
   STOKER_ASSIGN(auto metadata, MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock));
-  STOKER_ASSIGN(platform.host, MakeLocalHost(dir, std::move(metadata)));
-  platform.state_dir = LocalStateDir(dir);
-  platform.work_dir = platform.state_dir + "/work";
-  platform.shared = true;
-  if (const auto boot = ReadLocalBoot(dir); boot.ok()) platform.allocation = boot->allocation;
-  return platform;
+  STOKER_ASSIGN(here.platform, MakeLocalPlatform(dir, std::move(metadata)));
+  here.state_dir = LocalStateDir(dir);
+  here.work_dir = here.state_dir + "/work";
+  here.shared = true;
+  if (const auto boot = ReadLocalBoot(dir); boot.ok()) here.allocation = boot->allocation;
+  return here;
 }
 
 // Slurm signals the processes of a step one after the other: on a busy node a program may be gone
 // before its agent has heard of it, and would count as one that failed.
 constexpr Duration kSignalLate = Duration::Ms(1500);
 
-// A host that shuts down tells its services alone, and Slurm the program, too.
-void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNode& cloud,
+// A machine that shuts down tells its services alone, and Slurm the program, too.
+void ToldToStop(Agent& agent, const Surroundings& here, Ledger& ledger, CloudNode& cloud,
                 TiedNode& tied) {
   if (tied.Signalled()) return;
-  if (platform.slurm == nullptr) {
-    cloud.HeedOwner(ledger, platform.host->identity());
-    return agent.HostStops(kShutdownLeft);
+  if (here.slurm == nullptr) {
+    cloud.HeedOwner(ledger, here.platform->identity());
+    return agent.MachineStops(kShutdownLeft);
   }
-  platform.slurm->Signalled();
+  here.slurm->Signalled();
   agent.PlatformSignals();
 }
 
 // Slurm's signal is the same where a person cancels the job, and where it takes the node. Nobody
 // hears of it before that is known, were it only for lack of an answer: a successor would be asked
 // for. Runs in the one thread that writes reports.
-void HeedSlurm(SlurmHost& slurm, Ledger& ledger, bool over, const std::function<bool()>& stop) {
+void HeedSlurm(SlurmPlatform& slurm, Ledger& ledger, bool over, const std::function<bool()>& stop) {
   const auto end = slurm.AwaitEnder(over, stop);
   if (end && end->by == SlurmEnder::kOwner) (void)CancelByOwner(ledger, slurm.identity());
 }
 
-TiedTo TieOf(Agent& agent, Ledger& ledger, const HostIdentity& me) {
+TiedTo TieOf(Agent& agent, Ledger& ledger, const NodeIdentity& me) {
   TiedTo to;
   to.say = [&agent](const std::string& line) { agent.Say(line); };
   to.cancel = [&ledger, &me](const std::string& by) { (void)CancelByOwner(ledger, me, by); };
-  to.stops = [&agent](Duration left) { agent.HostStops(left); };
+  to.stops = [&agent](Duration left) { agent.MachineStops(left); };
   to.signalled = [&agent] { agent.PlatformSignals(); };
   to.may_be_late = [&agent](Duration late) { agent.SignalsMayBeLate(late); };
   return to;
@@ -172,18 +172,18 @@ Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
 int RunAgent(const std::string& dir) {
   RealClock clock;
   CloudNode cloud;
-  auto found = FindPlatform(dir, clock, cloud);
+  auto found = FindSurroundings(dir, clock, cloud);
   if (!found.ok()) return Complain(found.status());
-  const Platform& platform = *found;
-  HostPlatform& host = *platform.host;
-  const LaunchRequest& request = host.identity().request;
+  const Surroundings& here = *found;
+  NodePlatform& platform = *here.platform;
+  const LaunchRequest& request = platform.identity().request;
   std::atomic<bool> leaving{false};  // no try at the store is followed by another then
   auto store = OpenStore(request.store_url, [&leaving] { return leaving.load(); });
   if (!store.ok()) return Complain(store.status());
   auto ledger = OpenLedger(**store, clock);
-  if (ledger.status().Is(Code::kNotFound)) return Leave(host, ledger.status());
+  if (ledger.status().Is(Code::kNotFound)) return Leave(platform, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
-  const std::string& state_dir = platform.state_dir;
+  const std::string& state_dir = here.state_dir;
   ProviderOptions provider_options;
   provider_options.state_dir = state_dir;
   if (CloudNode::IsOne(dir)) {
@@ -209,34 +209,33 @@ int RunAgent(const std::string& dir) {
   controller.AsksOnly(request.ask.place.provider);
   // Slurm holds what it has granted, and a cloud's machine is the job's alone.
   TaskLimiter limiter;
-  TaskLimiter* limits = platform.shared ? &limiter : nullptr;
-  const auto runner =
-      MakeProcessRunner({request.ending, "/proc/self/exe", limits, !platform.shared});
-  NodeParts parts{**store, **ledger, controller, *runner, clock, host, limits};
-  if (SlurmHost* slurm = platform.slurm) {
+  TaskLimiter* limits = here.shared ? &limiter : nullptr;
+  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !here.shared});
+  NodeParts parts{**store, **ledger, controller, *runner, clock, platform, limits};
+  if (SlurmPlatform* slurm = here.slurm) {
     parts.before_word = [slurm, &ledger](bool over, const std::function<bool()>& stop) {
       HeedSlurm(*slurm, **ledger, over, stop);
     };
   }
   if (CloudNode::IsOne(dir)) parts.tell_machine = [&](NodeReport& r) { cloud.TellDoor(r); };
-  Agent agent(std::move(parts), {CacheDir(), state_dir, platform.work_dir}, platform.notice_poll);
-  if (platform.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
-  TiedNode tied(platform.allocation, clock, TieOf(agent, **ledger, host.identity()));
+  Agent agent(std::move(parts), {CacheDir(), state_dir, here.work_dir}, here.notice_poll);
+  if (here.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
+  TiedNode tied(here.allocation, clock, TieOf(agent, **ledger, platform.identity()));
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.
-    if (leaving && platform.slurm == nullptr) return;
-    ToldToStop(agent, platform, **ledger, cloud, tied);
+    if (leaving && here.slurm == nullptr) return;
+    ToldToStop(agent, here, **ledger, cloud, tied);
   });
   const Status done = agent.Run();
   leaving = true;
   tied.Leave();
   cloud.Leave();
   if (done.ok()) {
-    (void)host.PowerOff(agent.off_why());
+    (void)platform.PowerOff(agent.off_why());
     return 0;
   }
   // A record that cannot be understood will not be understood later either; leave the machine.
-  return done.transient() ? Complain(done) : Leave(host, done);
+  return done.transient() ? Complain(done) : Leave(platform, done);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include "ledger/places.h"
 #include "node/owner_cancel.h"
 #include "provider/cloud/cloud_launch.h"
-#include "provider/ec2/ec2_host.h"
 #include "provider/ec2/ec2_metadata.h"
+#include "provider/ec2/ec2_platform.h"
 #include "provider/ec2/ec2_provider.h"
-#include "provider/gce/gce_host.h"
 #include "provider/gce/gce_metadata.h"
+#include "provider/gce/gce_platform.h"
 #include "provider/gce/gce_provider.h"
 
 namespace stoker::node {
@@ -46,8 +46,9 @@ CloudNode::Tag CloudNode::Tagging() {
   };
 }
 
-Result<std::unique_ptr<HostPlatform>> CloudNode::FindHost(const std::string& dir, Clock& clock) {
-  const auto common = [&](CloudHostOptions& options, const LaunchRequest& request,
+Result<std::unique_ptr<NodePlatform>> CloudNode::FindPlatform(const std::string& dir,
+                                                              Clock& clock) {
+  const auto common = [&](CloudPlatformOptions& options, const LaunchRequest& request,
                           const std::string& id) {
     options.dir = dir;
     options.instance_dir = cloud::kInstanceDir;
@@ -58,20 +59,20 @@ Result<std::unique_ptr<HostPlatform>> CloudNode::FindHost(const std::string& dir
   };
   if (IsGceNode(dir)) {
     STOKER_ASSIGN(const LaunchRequest request, ReadGceLaunch(dir));
-    GceHostOptions options;
+    GcePlatformOptions options;
     STOKER_ASSIGN(options.metadata, MakeGceMetadata(GceMetadataEndpoint()));
     STOKER_ASSIGN(const std::string name, options.metadata->Get("instance/name"));
     common(options, request, name);
     options.power_off = EndGceMachine;
-    return MakeGceHost(std::move(options), clock);
+    return MakeGcePlatform(std::move(options), clock);
   }
   STOKER_ASSIGN(const LaunchRequest request, ReadEc2Launch(dir));
-  Ec2HostOptions options;
+  Ec2PlatformOptions options;
   STOKER_ASSIGN(options.metadata, MakeEc2Metadata({}, clock));
   STOKER_ASSIGN(const MachineIdentity me, options.metadata->Identity());
   common(options, request, me.instance_id);
   options.power_off = PowerOffBySystemd;
-  return MakeEc2Host(std::move(options), clock);
+  return MakeEc2Platform(std::move(options), clock);
 }
 
 Status CloudNode::Use(Providers& providers, ObjectStore& store) {
@@ -100,7 +101,7 @@ Status CloudNode::Use(Providers& providers, ObjectStore& store) {
   return Status::Ok();
 }
 
-void CloudNode::HeedOwner(Ledger& ledger, const HostIdentity& me) {
+void CloudNode::HeedOwner(Ledger& ledger, const NodeIdentity& me) {
   const auto asked = std::make_shared<std::promise<void>>();
   auto done = asked->get_future();
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent on a machine of a cloud: what its host can do only once the agent has opened its store
-// and its providers.
+// An agent on a machine of a cloud: what its platform can do only once the agent has opened its
+// store and its providers.
 #pragma once
 
 #include <functional>
@@ -14,28 +14,28 @@
 #include "job/job.h"
 #include "ledger/ledger.h"
 #include "port/clock.h"
-#include "port/host_platform.h"
+#include "port/node_platform.h"
 #include "port/object_store.h"
 #include "provider/cloud/ssh_door.h"
 #include "provider/open.h"
 
 namespace stoker::node {
 
-// Outlives the host that it finds.
+// Outlives the platform that it finds.
 class CloudNode {
  public:
   // Was the machine whose node has this folder made by a cloud?
   static bool IsOne(const std::string& dir);
-  // `dir`: the node's folder. Errors: those of MakeEc2Host, MakeGceHost.
-  Result<std::unique_ptr<HostPlatform>> FindHost(const std::string& dir, Clock& clock);
-  // From now on drills are heard and leases moved. `store` outlives all that use the host. Errors:
-  // those of Providers::Aws, Providers::Compute.
+  // `dir`: the node's folder. Errors: those of MakeEc2Platform, MakeGcePlatform.
+  Result<std::unique_ptr<NodePlatform>> FindPlatform(const std::string& dir, Clock& clock);
+  // From now on drills are heard and leases moved. `store` outlives all that use the platform.
+  // Errors: those of Providers::Aws, Providers::Compute.
   Status Use(Providers& providers, ObjectStore& store);
   // The machine is shutting down. Where a person ends it by EC2's own tools, that is a cancel of
   // its job: written down, unless its launch is closed, before anybody asks for a successor. Takes
   // two seconds at most; what comes later, or is not allowed to look, is a notice like any other.
   // Google does not tell who ends a machine: nothing is done there.
-  void HeedOwner(Ledger& ledger, const HostIdentity& me);
+  void HeedOwner(Ledger& ledger, const NodeIdentity& me);
   // Adds how to come to the machine by ssh, once its sshd has its keys.
   void TellDoor(NodeReport& report);
   // Before `store` ends: nothing asks it from now on. Waits for what asks it now.
@@ -43,7 +43,7 @@ class CloudNode {
 
  private:
   using Tag = std::function<Status(const std::string& id, WallTime deadline)>;
-  // Both for a host's options.
+  // Both for a platform's options.
   std::function<Result<std::optional<Duration>>()> DrillsOf(const std::string& job,
                                                             const std::string& id);
   Tag Tagging();

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "port/clock.h"
-#include "port/host_platform.h"
+#include "port/node_platform.h"
 #include "sys/bell.h"
 
 namespace stoker::node {
@@ -18,10 +18,12 @@ namespace stoker::node {
 // Thread-safe.
 class LeaseKeeper {
  public:
-  // `host` and `clock` must outlive it. Renews at once and then every `every`, to `lease` after the
-  // moment of asking. What fails is tried in its turn: a healthy agent has many before the end.
-  LeaseKeeper(HostPlatform& host, Clock& clock, Duration lease, Duration every)
-      : host_(host), clock_(clock), lease_(lease), every_(every), thread_([this] { Run(); }) {}
+  // `platform` and `clock` must outlive it. Renews at once and then every `every`, to `lease` after
+  // the moment of asking. What fails is tried in its turn: a healthy agent has many before the end.
+  LeaseKeeper(NodePlatform& platform, Clock& clock, Duration lease, Duration every)
+      : platform_(platform), clock_(clock), lease_(lease), every_(every), thread_([this] {
+          Run();
+        }) {}
   // Waits for an answer that is still awaited.
   ~LeaseKeeper() {
     {
@@ -55,7 +57,7 @@ class LeaseKeeper {
       }
       const bool hangs = clock_.Mono().ms - alive_ms_ > kHangs.ms;
       if (kept || !hangs) {
-        (void)(kept ? host_.Keep(*kept) : host_.Renew(clock_.Wall() + lease_));
+        (void)(kept ? platform_.Keep(*kept) : platform_.Renew(clock_.Wall() + lease_));
       }
       bell_.Wait(every_.ms);
     }
@@ -63,7 +65,7 @@ class LeaseKeeper {
 
   static constexpr Duration kHangs = Duration::Minutes(10);
 
-  HostPlatform& host_;
+  NodePlatform& platform_;
   Clock& clock_;
   std::atomic<int64_t> alive_ms_{clock_.Mono().ms};
   const Duration lease_;

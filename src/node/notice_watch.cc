@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 }  // namespace
 
-NoticeWatch::NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed,
+NoticeWatch::NoticeWatch(NodePlatform& host, Clock& clock, Duration every, Changed changed,
                          Advised advised)
     : platform_(host),
       clock_(clock),
@@ -67,7 +67,7 @@ void NoticeWatch::PollAdvice() {
   advised_(**advice);
 }
 
-void NoticeWatch::HostStops(Duration left, const std::string& action) {
+void NoticeWatch::MachineStops(Duration left, const std::string& action) {
   {
     const std::lock_guard lock(mutex_);
     if (host_) return;

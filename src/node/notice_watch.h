@@ -10,24 +10,24 @@
 #include <thread>
 
 #include "port/clock.h"
-#include "port/host_platform.h"
+#include "port/node_platform.h"
 #include "sys/bell.h"
 
 namespace stoker::node {
 
-// Thread-safe. `changed` is called from the watch's own thread (or from HostStops) with each new
+// Thread-safe. `changed` is called from the watch's own thread (or from MachineStops) with each new
 // answer; a service that does not answer changes nothing. `advised` is called from the same thread,
 // once for each recommendation.
 class NoticeWatch {
  public:
   using Changed = std::function<void(const std::optional<Notice>&)>;
-  using Advised = std::function<void(const HostAdvice&)>;
+  using Advised = std::function<void(const PlatformAdvice&)>;
   // `host` and `clock` must outlive it; `advised` may be empty.
-  NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed,
+  NoticeWatch(NodePlatform& host, Clock& clock, Duration every, Changed changed,
               Advised advised = nullptr);
   ~NoticeWatch();
   // The host is shutting down: as good as a notice that runs out after `left`, and says `action`.
-  void HostStops(Duration left, const std::string& action = "terminate");
+  void MachineStops(Duration left, const std::string& action = "terminate");
   // Asks now: true when a notice is out or the host is shutting down. Without an answer it asks
   // twice more within a second. A service that has answered before and now does not counts as a
   // host that goes away; one that never did tells nothing, so false. A no is one only `at_least` so
@@ -46,7 +46,7 @@ class NoticeWatch {
   void Tell(const std::optional<Notice>& notice);
   Result<std::optional<Notice>> Poll();
 
-  HostPlatform& platform_;
+  NodePlatform& platform_;
   Clock& clock_;
   const Duration every_;
   const Changed changed_;

@@ -23,17 +23,17 @@ namespace stoker::node {
 namespace {
 
 // Answers what a test says, in turn, and the last of it from then on.
-class Scripted : public HostPlatform {
+class Scripted : public NodePlatform {
  public:
   using Answer = Result<std::optional<Notice>>;
   explicit Scripted(std::vector<Answer> answers) : answers_(std::move(answers)) {}
-  const HostIdentity& identity() const override { return identity_; }
+  const NodeIdentity& identity() const override { return identity_; }
   Answer PollNotice() override { return answers_[std::min(asked++, answers_.size() - 1)]; }
-  Result<std::optional<HostAdvice>> PollAdvice() override {
+  Result<std::optional<PlatformAdvice>> PollAdvice() override {
     const size_t at = advice_asked++;
     if (at == 1) return Status(Code::kUnavailable, "no answer");
-    if (at < 3) return std::optional<HostAdvice>();
-    return std::optional(HostAdvice{"rebalance", WallTime{at < 6 ? 100 : 200}});
+    if (at < 3) return std::optional<PlatformAdvice>();
+    return std::optional(PlatformAdvice{"rebalance", WallTime{at < 6 ? 100 : 200}});
   }
   Status Renew(WallTime) override { return Status::Ok(); }
   Status PowerOff(const std::string&) override { return Status::Ok(); }
@@ -42,7 +42,7 @@ class Scripted : public HostPlatform {
   std::atomic<size_t> advice_asked = 0;
 
  private:
-  HostIdentity identity_;
+  NodeIdentity identity_;
   std::vector<Answer> answers_;
 };
 
@@ -53,10 +53,10 @@ const Scripted::Answer kAway = Status(Code::kUnavailable, "no answer");
 // What TakenNow says once the watch itself has asked for the first time.
 bool Taken(std::vector<Scripted::Answer> answers, Duration late = {}) {
   RealClock clock;
-  Scripted host(std::move(answers));
-  NoticeWatch watch(host, clock, Duration::Hours(1), [](const std::optional<Notice>&) {});
+  Scripted platform(std::move(answers));
+  NoticeWatch watch(platform, clock, Duration::Hours(1), [](const std::optional<Notice>&) {});
   watch.SignalsMayBeLate(late);
-  while (host.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (platform.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return watch.TakenNow();
 }
 
@@ -81,14 +81,14 @@ TEST(NoticeWatch, NoAnswerIsNoNegativeOne) {
 
 TEST(NoticeWatch, TellsARecommendationOnceAndItIsNoNotice) {
   RealClock clock;
-  Scripted host({kNone});
+  Scripted platform({kNone});
   std::vector<WallTime> advised;
   std::atomic<int> notices = 0;
   {
     NoticeWatch watch(
-        host, clock, Duration::Ms(1), [&](const std::optional<Notice>&) { ++notices; },
-        [&](const HostAdvice& advice) { advised.push_back(advice.at); });
-    while (host.advice_asked < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        platform, clock, Duration::Ms(1), [&](const std::optional<Notice>&) { ++notices; },
+        [&](const PlatformAdvice& advice) { advised.push_back(advice.at); });
+    while (platform.advice_asked < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(advised, (std::vector<WallTime>{WallTime{100}, WallTime{200}}));
   EXPECT_EQ(notices, 0);
@@ -97,11 +97,13 @@ TEST(NoticeWatch, TellsARecommendationOnceAndItIsNoNotice) {
 // ---- the lease, of which nobody waits for an answer either (node/lease_keeper.h) ----
 
 // Its platform takes a lease's request, and does not answer.
-class SilentHost : public HostPlatform {
+class SilentPlatform : public NodePlatform {
  public:
-  const HostIdentity& identity() const override { return identity_; }
+  const NodeIdentity& identity() const override { return identity_; }
   Result<std::optional<Notice>> PollNotice() override { return std::optional<Notice>(); }
-  Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
+  Result<std::optional<PlatformAdvice>> PollAdvice() override {
+    return std::optional<PlatformAdvice>();
+  }
   Status Renew(WallTime deadline) override {
     renewed = deadline.ms;
     ++asked;
@@ -120,30 +122,30 @@ class SilentHost : public HostPlatform {
   std::atomic<int64_t> kept = 0;
 
  private:
-  HostIdentity identity_;
+  NodeIdentity identity_;
 };
 
 TEST(LeaseKeeper, NobodyWaitsForAnApiThatIsSilent) {
   RealClock clock;
-  SilentHost host;
-  host.silent = true;
+  SilentPlatform platform;
+  platform.silent = true;
   const WallTime begun = clock.Wall();
-  LeaseKeeper keeper(host, clock, Duration::Hours(1), Duration::Ms(5));
-  while (host.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_GE(host.renewed, (begun + Duration::Hours(1)).ms);
+  LeaseKeeper keeper(platform, clock, Duration::Hours(1), Duration::Ms(5));
+  while (platform.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(platform.renewed, (begun + Duration::Hours(1)).ms);
   keeper.Keep(WallTime{77});  // returns, though Renew does not
-  EXPECT_EQ(host.kept, 0);
-  host.silent = false;
-  while (host.kept == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(host.kept, 77);
-  EXPECT_EQ(host.asked, 1) << "what is kept is not renewed";
+  EXPECT_EQ(platform.kept, 0);
+  platform.silent = false;
+  while (platform.kept == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(platform.kept, 77);
+  EXPECT_EQ(platform.asked, 1) << "what is kept is not renewed";
 }
 
 TEST(LeaseKeeper, RenewsAgainWhatFailed) {
   RealClock clock;
-  SilentHost host;
-  const LeaseKeeper keeper(host, clock, Duration::Hours(1), Duration::Ms(1));
-  while (host.asked < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  SilentPlatform platform;
+  const LeaseKeeper keeper(platform, clock, Duration::Hours(1), Duration::Ms(1));
+  while (platform.asked < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 // ---- the whole agent, on a machine whose platform's API is silent ----
@@ -192,7 +194,7 @@ class ToldRunner : public ProcessRunner {
   Program program;
 };
 
-class SilentMachine : public SilentHost {
+class SilentMachine : public SilentPlatform {
  public:
   explicit SilentMachine(const std::string& dir) {
     me_.request.job = "job1";
@@ -204,7 +206,7 @@ class SilentMachine : public SilentHost {
     me_.dir = dir;
     silent = true;
   }
-  const HostIdentity& identity() const override { return me_; }
+  const NodeIdentity& identity() const override { return me_; }
   Result<std::optional<Notice>> PollNotice() override {
     if (until == 0) return std::optional<Notice>();
     return std::optional(Notice{"terminate", WallTime{until}});
@@ -212,7 +214,7 @@ class SilentMachine : public SilentHost {
   std::atomic<int64_t> until = 0;
 
  private:
-  HostIdentity me_;
+  NodeIdentity me_;
 };
 
 bool Comes(const std::function<bool()>& what) {
@@ -237,20 +239,20 @@ TEST(Agent, ActsOnANoticeWhileItsLeaseIsBeingRenewed) {
       [](const std::string&) -> Result<Provider*> { return static_cast<Provider*>(nullptr); },
       clock);
   ToldRunner runner;
-  SilentMachine host(dir.path());
-  Agent agent({store, *ledger, controller, runner, clock, host},
+  SilentMachine platform(dir.path());
+  Agent agent({store, *ledger, controller, runner, clock, platform},
               {dir.path() + "/cache", dir.path() + "/state"}, Duration::Ms(20));
   std::thread runs([&] { EXPECT_TRUE(agent.Run().ok()); });
-  EXPECT_TRUE(Comes([&] { return host.asked > 0 && runner.program.runs; }));
-  host.until = (clock.Wall() + Duration::Seconds(2)).ms;
+  EXPECT_TRUE(Comes([&] { return platform.asked > 0 && runner.program.runs; }));
+  platform.until = (clock.Wall() + Duration::Seconds(2)).ms;
   EXPECT_TRUE(Comes([&] { return runner.program.told.load(); }));
-  EXPECT_LT(clock.Wall().ms, host.until + 1000) << "told in time";
+  EXPECT_LT(clock.Wall().ms, platform.until + 1000) << "told in time";
   EXPECT_TRUE(Comes([&] {
     const auto report = ReadReport(*ledger, "job1", 1, 0);
     return report.ok() && report->notice && report->phase == NodePhase::kEnded;
   }));
-  EXPECT_EQ(host.asked, 1) << "all that time nobody answered";
-  host.silent = false;
+  EXPECT_EQ(platform.asked, 1) << "all that time nobody answered";
+  platform.silent = false;
   EXPECT_TRUE(MutateJob(*ledger, "job1", [](Job& record) -> Result<bool> {
                 record.state = JobState::kCancelled;
                 record.launches[0].closed = true;

@@ -5,7 +5,7 @@
 
 namespace stoker::node {
 
-Status CancelByOwner(Ledger& ledger, const HostIdentity& me, std::string by) {
+Status CancelByOwner(Ledger& ledger, const NodeIdentity& me, std::string by) {
   STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, me.request.job));
   if (by.empty()) by = "who ended " + me.instance_id + " at " + me.request.ask.place.provider;
   return MutateJob(ledger, me.request.job,

@@ -64,10 +64,10 @@ void Poller::LookForRecord(const Status& failure) {
 void Poller::Failed(const Status& status) {
   LookForRecord(status);
   pace_.Disturb();
-  Told(status);
+  OnTrouble(status);
 }
 
-void Poller::Told(const Status& trouble) {
+void Poller::OnTrouble(const Status& trouble) {
   const std::lock_guard lock(mutex_);
   trouble_ = trouble.ok() ? "" : trouble.ToString();
 }
@@ -81,7 +81,7 @@ void Poller::Look(bool rung) {
   if (!seen.ok()) return Failed(seen.status());
   ledger_watch_.Otherwise();
   if (!*seen) return Pass();
-  Told(Status::Ok());
+  OnTrouble(Status::Ok());
   post_(RecordRead{std::move(**seen), begun, {}, told});
   Heed(begun.mono);
 }
@@ -104,7 +104,7 @@ void Poller::Pass() {
                pass->store_now);
   if (pass->trouble) pace_.Disturb();
   // What may pass is tried again, and no news; that this node may not ask for machines is.
-  Told(pass->trouble && !pass->trouble->transient() ? *pass->trouble : Status::Ok());
+  OnTrouble(pass->trouble && !pass->trouble->transient() ? *pass->trouble : Status::Ok());
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
   post_(RecordRead{pass->job, begun, pass->store_now, told});

@@ -53,7 +53,7 @@ class Poller {
   void Pass();
   void Heed(MonoTime now);
   void Failed(const Status& status);
-  void Told(const Status& trouble);
+  void OnTrouble(const Status& trouble);
   void LookForRecord(const Status& failure);
 
   Ledger& ledger_;

@@ -49,7 +49,7 @@ UsageSampler::UsageSampler(ObjectStore& store, Clock& clock, std::optional<std::
 
 std::string UsageSampler::LatestGpus() { return gpu_ ? OnlyOwnGpus(gpu_->Latest(), own_) : ""; }
 
-void UsageSampler::Sample(NodeReport& report, const std::string& dir, const UsageLook& run) {
+void UsageSampler::Sample(NodeReport& report, const std::string& dir, const UsageInput& run) {
   const MonoTime now = clock_.Mono();
   if (report.attempt != attempt_) {
     attempt_ = report.attempt;

@@ -55,7 +55,7 @@ class UsageSampler {
   // Fills the figures that concern the machine, adds a sample, and stores the course when it is due
   // or the report is the attempt's last.
   // `run`: of the program, as the report has it.
-  void Sample(NodeReport& report, const std::string& dir, const UsageLook& run);
+  void Sample(NodeReport& report, const std::string& dir, const UsageInput& run);
   // Whether there is something that says how busy its GPUs are; and its newest sample of them, as
   // GpuSampler has it. Any thread.
   bool has_gpus() const { return gpu_ != nullptr; }

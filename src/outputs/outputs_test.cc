@@ -121,7 +121,7 @@ TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
 }
 
 TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
-  for (const int hands : {1, 4}) {
+  for (const int workers : {1, 4}) {
     MemoryStore store;
     bool denied = true;
     FaultPlan plan;
@@ -135,7 +135,7 @@ TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
     Threads crew;
     OutputsConfig config;
     config.job = kJob;
-    config.movers = {&crew, nullptr, {hands, hands}};
+    config.movers = {&crew, nullptr, {workers, workers}};
     OutputKeeper keeper(config, faulty, clock, {{"", &files}});
     for (int i = 0; i < 200; ++i) {
       files.Write("out/f" + std::to_string(i), std::string(static_cast<size_t>(i), 'x'));

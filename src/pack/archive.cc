@@ -85,7 +85,7 @@ class Packing {
     }
     STOKER_TRY(tar_.Finish());
     STOKER_TRY(zstd_.Finish());
-    STOKER_TRY(LookAgain());
+    STOKER_TRY(Recheck());
     STOKER_TRY(Verdict());
     return Summary();
   }
@@ -150,7 +150,7 @@ class Packing {
     return CopyContent(fd.get(), entry);
   }
 
-  // Exactly as many bytes as announced; LookAgain sees a file that has more by then.
+  // Exactly as many bytes as announced; Recheck sees a file that has more by then.
   Status CopyContent(int fd, const ListedEntry& entry) {
     if (buffer_ == nullptr) buffer_.reset(new char[kScanBytes]);  // not zeroed
     for (int64_t done = 0; done < entry.seen.size;) {
@@ -187,7 +187,7 @@ class Packing {
 
   // Everything once more: whatever was written, added, removed or renamed since it was listed
   // shows in a file's time and size, or in its folder's time.
-  Status LookAgain() const {
+  Status Recheck() const {
     for (const ListedEntry& entry : listing_.entries) {
       STOKER_TRY(Compare(entry.path, entry.seen, entry.kind == EntryKind::kDir));
     }

@@ -80,7 +80,8 @@ Acted ActOn(const std::string& verb, const std::string& job) {
   if (verb == "retry") status = Retry(client, job, &acted.made);
   if (verb == "preempt") status = Preempt(client, job);
   acted.done = status.ok();
-  if (!status.ok()) heard.Say(status.message() + "\n" + status.next());
+  if (!status.ok()) heard.Say(status.message());
+  if (!status.next().empty()) heard.Say(status.next());
   acted.text = Printable(heard.text(), true);
   return acted;
 }

@@ -37,14 +37,14 @@ std::string Script(const std::string& name, const std::string& json_text) {
 }
 
 // The newest lines, so many bytes of them.
-Result<json> LogOf(Facts& facts, const std::string& id, int64_t most) {
+Result<json> LogOf(JobReader& jobs, const std::string& id, int64_t most) {
   json lines = json::array();
   std::vector<size_t> sizes;
   LogPage page;
   int64_t bytes = 0;
   bool whole = true;
   for (;;) {
-    STOKER_ASSIGN(json got, facts.Log(id, page));
+    STOKER_ASSIGN(json got, jobs.Log(id, page));
     if (got["lines"].empty()) break;
     page.cursor = got["cursor"].get<std::string>();
     for (json& line : got["lines"]) {
@@ -62,7 +62,7 @@ Result<json> LogOf(Facts& facts, const std::string& id, int64_t most) {
 }
 
 // All that the page asks of a job; what cannot be had is left out and said.
-json JobOf(const ExportConfig& config, Facts& facts, const std::string& id,
+json JobOf(const ExportConfig& config, JobReader& jobs, const std::string& id,
            std::vector<std::string>* troubles) {
   json all = json::object();
   const auto add = [&](const char* what, const Result<json>& got) {
@@ -71,13 +71,13 @@ json JobOf(const ExportConfig& config, Facts& facts, const std::string& id,
   };
   SeriesRange range;
   range.pixels = config.pixels;
-  add("job", facts.Job(id));
-  add("series", facts.Series(id, 0, {}, range));
-  add("usage", facts.Usage(id));
-  add("kept", facts.Kept(id));
-  add("code", facts.Code(id));
-  add("compared", facts.Compared(id));
-  add("log", LogOf(facts, id, config.most_log_bytes));
+  add("job", jobs.Job(id));
+  add("series", jobs.Series(id, 0, {}, range));
+  add("usage", jobs.Usage(id));
+  add("kept", jobs.KeptFiles(id));
+  add("code", jobs.Code(id));
+  add("compared", jobs.Compared(id));
+  add("log", LogOf(jobs, id, config.most_log_bytes));
   return all;
 }
 
@@ -93,17 +93,17 @@ std::string IndexOf(std::string_view page) {
 }  // namespace
 
 Result<std::vector<std::string>> Export(
-    const ExportConfig& config, Facts& facts,
+    const ExportConfig& config, JobReader& jobs,
     const std::function<Status(const std::string&, std::string_view, std::string_view)>& write) {
   std::vector<std::string> troubles;
-  JobsBook book(facts.ledger());
+  JobsBook book(jobs.ledger());
   STOKER_TRY(book.Refresh(SIZE_MAX).status());
   // First: by it a later export knows that what lies there is its own, however this one ends.
   const json about = {{"at", config.now.ms}, {"version", config.version}, {"jobs", config.jobs}};
   STOKER_TRY(
       write(kExportMark, kJs, "window.stokerExport = " + ScriptText(JsonText(about)) + ";\n"));
   for (const std::string& id : config.jobs) {
-    const json all = JobOf(config, facts, id, &troubles);
+    const json all = JobOf(config, jobs, id, &troubles);
     STOKER_TRY(write("data/job-" + id + ".js", kJs, Script("job-" + id, JsonText(all))));
   }
   STOKER_TRY(write("data/jobs.js", kJs, Script("jobs", book.Since(0))));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "page/facts.h"
+#include "page/job_reader.h"
 
 namespace stoker::page {
 
@@ -26,7 +26,7 @@ struct ExportConfig {
 // Gives each file by its path below the export; stops at the first failure of `write`. Returns for
 // people what had to be left out.
 Result<std::vector<std::string>> Export(
-    const ExportConfig& config, Facts& facts,
+    const ExportConfig& config, JobReader& jobs,
     const std::function<Status(const std::string& path, std::string_view type,
                                std::string_view text)>& write);
 

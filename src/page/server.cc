@@ -15,7 +15,7 @@
 #include "page/gate.h"
 #include "page/jobs_book.h"
 #include "page/json_text.h"
-#include "page/looker.h"
+#include "page/refresher.h"
 #include "sys/file.h"
 
 namespace stoker::page {
@@ -74,13 +74,13 @@ Result<std::vector<std::string>> NamesOf(const std::string& target) {
 
 class Server : public PageServer {
  public:
-  Server(PageConfig config, Facts& facts)
-      : config_(std::move(config)), facts_(facts), book_(facts.ledger()) {}
+  Server(PageConfig config, JobReader& jobs)
+      : config_(std::move(config)), jobs_(jobs), book_(jobs.ledger()) {}
 
   ~Server() override {
     events_.End();
     http_.reset();  // no handler runs any more
-    looker_.reset();
+    refresher_.reset();
   }
 
   Status Begin() {
@@ -91,7 +91,7 @@ class Server : public PageServer {
     options.max_streams = 16;
     once_ = Secret();
     STOKER_TRY(book_.Refresh(0).status());
-    looker_ = std::make_unique<Looker>(facts_, book_, events_);
+    refresher_ = std::make_unique<Refresher>(jobs_, book_, events_);
     // It answers when the gate knows the port that the kernel chose.
     auto http = HttpServer::Start(options, [this](const HttpRequest& request) -> HttpReply {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -145,7 +145,7 @@ class Server : public PageServer {
     if (path == "/api/events") {
       return HttpReply({200, {{"Content-Type", "text/event-stream"}}, ""},
                        [this](const WriteBytes& write) {
-                         looker_->Hurry();
+                         refresher_->Hurry();
                          events_.Send(write);
                        });
     }
@@ -155,34 +155,34 @@ class Server : public PageServer {
     if (!IsSafeName(id)) return Failure(Status(Code::kInvalid, "id: a job's id is expected"));
     if (path == "/download") return Send(id, target);
     if (path == "/api/act") return Act(QueryOf(target, "verb"), id);
-    looker_->Interest(id);
+    refresher_->Interest(id);
     return OfJob(path, id, target);
   }
 
   HttpReply OfJob(const std::string& path, const std::string& id, const std::string& target) {
-    if (path == "/api/job") return Answer(facts_.Job(id));
-    if (path == "/api/usage") return Answer(facts_.Usage(id));
-    if (path == "/api/kept") return Answer(facts_.Kept(id));
-    if (path == "/api/code") return Answer(facts_.Code(id));
-    if (path == "/api/compared") return Answer(facts_.Compared(id));
+    if (path == "/api/job") return Answer(jobs_.Job(id));
+    if (path == "/api/usage") return Answer(jobs_.Usage(id));
+    if (path == "/api/kept") return Answer(jobs_.KeptFiles(id));
+    if (path == "/api/code") return Answer(jobs_.Code(id));
+    if (path == "/api/compared") return Answer(jobs_.Compared(id));
     if (path == "/api/log") {
       LogPage page;
       page.cursor = QueryOf(target, "cursor");
       page.tail = WholeNumber(QueryOf(target, "tail"), 0, 1 << 20).value_or(0);
-      return Answer(facts_.Log(id, page));
+      return Answer(jobs_.Log(id, page));
     }
     if (path == "/api/series") {
       const auto names = NamesOf(target);
       if (!names.ok()) return Failure(names.status());
       const int node = static_cast<int>(WholeNumber(QueryOf(target, "node"), 0, 65535).value_or(0));
-      return Answer(facts_.Series(id, node, *names, RangeOf(target)));
+      return Answer(jobs_.Series(id, node, *names, RangeOf(target)));
     }
     return Failure(Status(Code::kNotFound, "there is no such thing to ask for"));
   }
 
   HttpResponse Session() {
     return Json(JsonText({{"token", gate_->change_token()},
-                          {"store", facts_.ledger().store().url()},
+                          {"store", jobs_.ledger().store().url()},
                           {"user", config_.user},
                           {"version", config_.version}}));
   }
@@ -192,7 +192,7 @@ class Server : public PageServer {
       return Failure(Status(Code::kInvalid, "verb: cancel, retry or preempt is expected"));
     }
     const Acted acted = acts_.Do(verb, id);
-    looker_->Hurry();
+    refresher_->Hurry();
     return Json(JsonText({{"done", acted.done}, {"text", acted.text}, {"made", acted.made}}),
                 acted.done ? 200 : 409);
   }
@@ -200,7 +200,7 @@ class Server : public PageServer {
   HttpReply Send(const std::string& id, const std::string& target) {
     const std::string path = QueryOf(target, "path");
     int64_t size = 0;
-    auto opened = facts_.Open(id, QueryOf(target, "of"), path, &size);
+    auto opened = jobs_.Open(id, QueryOf(target, "of"), path, &size);
     if (!opened.ok()) return Failure(opened.status());
     std::shared_ptr<Download> download = *std::move(opened);
     if (download->info().size != size) {
@@ -225,7 +225,7 @@ class Server : public PageServer {
   }
 
   const PageConfig config_;
-  Facts& facts_;
+  JobReader& jobs_;
   Acts acts_;
   JobsBook book_;
   Events events_;
@@ -233,14 +233,14 @@ class Server : public PageServer {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::unique_ptr<Gate> gate_;
-  std::unique_ptr<Looker> looker_;
+  std::unique_ptr<Refresher> refresher_;
   std::unique_ptr<HttpServer> http_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<PageServer>> PageServer::Start(PageConfig config, Facts& facts) {
-  auto server = std::make_unique<Server>(std::move(config), facts);
+Result<std::unique_ptr<PageServer>> PageServer::Start(PageConfig config, JobReader& jobs) {
+  auto server = std::make_unique<Server>(std::move(config), jobs);
   STOKER_TRY(server->Begin());
   return std::unique_ptr<PageServer>(std::move(server));
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "page/facts.h"
+#include "page/job_reader.h"
 
 namespace stoker::page {
 
@@ -22,8 +22,8 @@ struct PageConfig {
 
 class PageServer {
  public:
-  // `facts` must outlive it. kExists when the port is taken.
-  static Result<std::unique_ptr<PageServer>> Start(PageConfig config, Facts& facts);
+  // `jobs` must outlive it. kExists when the port is taken.
+  static Result<std::unique_ptr<PageServer>> Start(PageConfig config, JobReader& jobs);
   // Returns when all that was asked for has ended.
   virtual ~PageServer() = default;
   virtual int port() const = 0;

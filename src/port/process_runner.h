@@ -15,8 +15,8 @@
 
 namespace stoker {
 
-// A host name of its own for a task, where the system lets it have one: the box then has it, and
-// `hosts_file` in the place of /etc/hosts, so that it and its peers' names resolve.
+// A host name of its own for a task, where the system lets it have one: the enclosure then has it,
+// and `hosts_file` in the place of /etc/hosts, so that it and its peers' names resolve.
 struct TaskHost {
   std::string name;  // "" = the machine's
   std::string hosts_file;

@@ -84,16 +84,16 @@ class TransferSide : public TransferSource, public TransferTarget {
 class Crew {
  public:
   virtual ~Crew() = default;
-  // Calls work(0) … work(hands - 1), at the same time, and returns when all have returned. The
+  // Calls work(0) … work(workers - 1), at the same time, and returns when all have returned. The
   // first is called on the caller's own thread.
-  virtual void Work(int hands, const std::function<void(int hand)>& work) = 0;
+  virtual void Work(int workers, const std::function<void(int worker)>& work) = 0;
 };
 
 // The caller and nobody else: where there must be no threads, and where they are not worth it.
 class Alone : public Crew {
  public:
-  void Work(int hands, const std::function<void(int hand)>& work) override {
-    if (hands > 0) work(0);
+  void Work(int workers, const std::function<void(int worker)>& work) override {
+    if (workers > 0) work(0);
   }
 };
 

@@ -84,7 +84,7 @@ void JudgeConsistency(const Job& job, const Request& request, Refusal* refusal) 
 }
 
 // As it gets into the record.
-Refusal Heard(const Job& job, const Request& request, Refusal refusal, WallTime at, bool judge) {
+Refusal Judged(const Job& job, const Request& request, Refusal refusal, WallTime at, bool judge) {
   refusal.at = at;
   refusal.wait = std::clamp(refusal.wait, Duration{}, kLongestWait);
   JudgeConsistency(job, request, &refusal);
@@ -128,7 +128,7 @@ bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime a
     if (!outcome.refusal || BugIsOn("refusal-forgotten")) continue;
     const bool judges = judge && request->tries <= 1 &&
                         (!SomeCame(job, *request) || BugIsOn("denied-is-always-final"));
-    request->refusal = Heard(job, *request, *outcome.refusal, at, judges);
+    request->refusal = Judged(job, *request, *outcome.refusal, at, judges);
     changed = true;
   }
   return changed;
@@ -151,7 +151,7 @@ bool NoteStarts(Job& job, const std::vector<StartOutcome>& outcomes, WallTime at
 }
 
 Refusal LateRefusal(const Job& job, const Request& request, Refusal told, WallTime at) {
-  Refusal late = Heard(job, request, std::move(told), at, true);
+  Refusal late = Judged(job, request, std::move(told), at, true);
   const int64_t times = std::min(TimesBefore(job, request, at), kMostDoublings);
   late.wait = std::max(late.wait, kLongestPause * (int64_t{1} << times));
   return late;

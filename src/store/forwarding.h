@@ -6,12 +6,12 @@
 #include <string>
 
 #include "port/object_store.h"
-#include "port/rest.h"
+#include "port/pause.h"
 
 namespace stoker {
 
 // Does not own `inner`, which outlives it. As thread-safe as the inner store.
-class ForwardingStore : public ObjectStore, public CanRest {
+class ForwardingStore : public ObjectStore, public Pausable {
  public:
   explicit ForwardingStore(ObjectStore& inner) : inner_(inner) {}
   const StoreTraits& traits() const override { return inner_.traits(); }
@@ -51,7 +51,7 @@ class ForwardingStore : public ObjectStore, public CanRest {
     return inner_.DeleteAll(keys);
   }
   int64_t throttled() const override { return inner_.throttled(); }
-  void Rest(Duration time) override { stoker::Rest(inner_, time); }
+  void Pause(Duration time) override { stoker::Pause(inner_, time); }
   Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override {
     return inner_.SweepUnfinished(age, sweep);
   }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "net/host.h"
+#include "net/system.h"
 #include "store/bucket_url.h"
 #include "store/gcs/gcs_store.h"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr char kGcloudCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 
 HttpPoolOptions PoolOptions() {
-  return HostPoolOptions(HostVariable(kGcloudCaVariable).value_or(""));
+  return SystemPoolOptions(SystemVariable(kGcloudCaVariable).value_or(""));
 }
 
 GoogleToken NoToken() {
@@ -26,14 +26,14 @@ GoogleToken NoToken() {
 
 std::shared_ptr<GoogleCredentialSource> HostSource() {
   return std::make_shared<GoogleCredentialSource>(
-      HostGoogleEnvironment(HostCredentialSender(PoolOptions())));
+      SystemGoogleEnvironment(SystemCredentialSender(PoolOptions())));
 }
 
 }  // namespace
 
 // "host:port" is what some of Google's clients take, and "http://host:port" others.
 std::string GcsEmulator() {
-  const std::string host = HostVariable("STORAGE_EMULATOR_HOST").value_or("");
+  const std::string host = SystemVariable("STORAGE_EMULATOR_HOST").value_or("");
   return host.empty() || host.find("://") != std::string::npos ? host : "http://" + host;
 }
 
@@ -50,9 +50,9 @@ Result<GcsStoreOptions> FindGcsOptions(const std::string& url) {
     options.client.token = [source] { return source->Get(); };
     options.client.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
   }
-  options.client.now = HostNow;
+  options.client.now = SystemNow;
   options.client.http = PoolOptions();
-  options.seed = HostSeed();
+  options.seed = SystemSeed();
   return options;
 }
 

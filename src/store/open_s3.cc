@@ -7,7 +7,7 @@
 #include "aws/caller.h"
 #include "aws/config.h"
 #include "base/text.h"
-#include "net/host.h"
+#include "net/system.h"
 #include "store/bucket_url.h"
 #include "store/s3/s3_store.h"
 
@@ -28,9 +28,9 @@ Result<S3StoreOptions> FindS3Options(const std::string& url) {
   auto keys = std::make_shared<AwsKeys>(world.outside);
   options.client.credentials = [keys] { return keys->Get(); };
   options.client.credentials_refused = [keys] { keys->Refused(); };
-  options.client.now = HostNow;
+  options.client.now = SystemNow;
   options.client.http = world.http;
-  options.seed = HostSeed();
+  options.seed = SystemSeed();
   return options;
 }
 

@@ -14,11 +14,11 @@ namespace stoker {
 class ThreadCrew : public Crew {
  public:
   // Fewer, where the system gives no more threads.
-  void Work(int hands, const std::function<void(int hand)>& work) override {
+  void Work(int workers, const std::function<void(int worker)>& work) override {
     std::vector<std::thread> others;
-    for (int hand = 1; hand < hands; ++hand) {
+    for (int worker = 1; worker < workers; ++worker) {
       try {
-        others.emplace_back([&work, hand] { work(hand); });
+        others.emplace_back([&work, worker] { work(worker); });
       } catch (const std::system_error&) {
         break;
       }

@@ -79,20 +79,20 @@ class BlobTransferTest : public ::testing::Test {
     Write(content_);
   }
   void Write(const std::string& bytes) { std::ofstream(source_, std::ios::binary) << bytes; }
-  Result<bool> Send(int hands = 4) {
+  Result<bool> Send(int workers = 4) {
     FileFact fact;
     fact.path = source_;
     fact.size = static_cast<int64_t>(content_.size());
     STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(source_, O_RDONLY));
     auto file = std::make_shared<FileSnapshot>();
     file->Add(std::move(fact), std::move(fd));
-    return SendBlob(*ledger_, Hands(hands), sha256_, std::move(file));
+    return SendBlob(*ledger_, Hands(workers), sha256_, std::move(file));
   }
-  Status Fetch(int hands = 4) {
+  Status Fetch(int workers = 4) {
     STOKER_ASSIGN(const auto into, OpenDirectoryWriter(dir_.path() + "/to"));
-    return FetchBlobFile(*ledger_, Hands(hands), sha256_, "blob", *into);
+    return FetchBlobFile(*ledger_, Hands(workers), sha256_, "blob", *into);
   }
-  Movers Hands(int hands) { return {&crew_, &clock_, {hands, 2, int64_t{8} << 20}}; }
+  Movers Hands(int workers) { return {&crew_, &clock_, {workers, 2, int64_t{8} << 20}}; }
   static std::string Bytes(const std::string& path) {
     std::ostringstream bytes;
     bytes << std::ifstream(path, std::ios::binary).rdbuf();

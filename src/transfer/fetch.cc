@@ -96,7 +96,7 @@ Result<Found> LookUpWanted(ObjectStore& store, const Movers& movers,
     const int64_t size = sizes.at(key);
     const auto right = [size](const auto& seen) { return seen && seen->size == size; };
     for (int reads = 2; reads <= kReads && !right(info); ++reads) {
-      Rest(store, PauseBeforeRead(reads));
+      Pause(store, PauseBeforeRead(reads));
       auto head = store.Head(key);
       if (!head.ok() && !head.status().Is(Code::kNotFound)) return head.status();
       info = head.ok() ? std::optional(*head) : std::nullopt;

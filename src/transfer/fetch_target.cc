@@ -28,9 +28,9 @@ Status CheckHash(const WantedFile& file, Sha256& hash) {
   return DamagedFile(file, "hash");
 }
 
-// One file that comes in ranges, by several hands where the directory takes them in any order. Its
-// hash follows what has come without a gap: whoever has written a range reads back and hashes what
-// is due, unless another hand does so already.
+// One file that comes in ranges, by several workers where the directory takes them in any order.
+// Its hash follows what has come without a gap: whoever has written a range reads back and hashes
+// what is due, unless another worker does so already.
 class Ranges : public PartsUpload {
  public:
   Ranges(std::unique_ptr<NewFile> target, const WantedFile& file, std::string key,

@@ -105,8 +105,8 @@ class FetchTest : public ::testing::Test {
     expected_[file.as] = std::move(data);
     wanted_.push_back(std::move(file));
   }
-  Status Fetch(ObjectStore& store, int hands) {
-    return FetchFiles(store, {&crew_, &clock_, {hands, 2, 64 << 20}}, wanted_, directory_);
+  Status Fetch(ObjectStore& store, int workers) {
+    return FetchFiles(store, {&crew_, &clock_, {workers, 2, 64 << 20}}, wanted_, directory_);
   }
   // One byte of `key` is another.
   void Damage(const std::string& key, size_t at) {
@@ -128,14 +128,14 @@ TEST_F(FetchTest, GivesWhatWasWrittenHoweverItComes) {
   struct Way {
     ObjectStore& store;
     bool ranged;  // the directory
-    int hands;
+    int workers;
   };
   for (const Way& way : {Way{memory_, true, 7}, Way{ranged_, true, 1}, Way{ranged_, true, 7},
                          Way{ranged_, false, 7}}) {
     directory_.ranged = way.ranged;
     directory_.files.clear();
     ranged_.reads = 0;
-    const Status status = Fetch(way.store, way.hands);
+    const Status status = Fetch(way.store, way.workers);
     ASSERT_TRUE(status.ok()) << status.ToString();
     EXPECT_TRUE(directory_.files == expected_);
     // The empty one needs none, and the large one is read in three ranges.
@@ -212,7 +212,7 @@ TEST_F(FetchTest, WhatIsMissingShortOrReplacedIsSaid) {
 }
 
 TEST_F(FetchTest, AStoreThatGoesAwayIsNoDamage) {
-  for (const int hands : {1, 7}) {
+  for (const int workers : {1, 7}) {
     std::atomic<int> left = 10;
     FaultPlan plan;
     plan.before = 1000;
@@ -222,7 +222,7 @@ TEST_F(FetchTest, AStoreThatGoesAwayIsNoDamage) {
     FaultyStore faulty(ranged_, 1, plan);
     directory_.files.clear();
     ranged_.reads = 0;
-    const Status status = Fetch(faulty, hands);
+    const Status status = Fetch(faulty, workers);
     EXPECT_TRUE(status.Is(Code::kUnavailable)) << status.ToString();
     EXPECT_LE(ranged_.reads, 10) << "nothing is begun after the failure";
   }

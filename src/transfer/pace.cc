@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kFile = 64 << 10;  // bytes that a round trip is worth
 constexpr double kGain = 1.07;      // less is noise
-constexpr double kLoss = 0.97;      // fewer hands may cost so much
+constexpr double kLoss = 0.97;      // fewer workers may cost so much
 constexpr int kRest = 8;            // intervals after a trial that failed
 constexpr int kRestThrottled = 20;
 constexpr int kGrace = 3;  // until what was under way before has ended
@@ -16,15 +16,15 @@ constexpr int kGrace = 3;  // until what was under way before has ended
 }  // namespace
 
 Pace::Pace(int first, int most)
-    : most_(std::max(most, 1)), hands_(std::clamp(first, 1, std::max(most, 1))) {}
+    : most_(std::max(most, 1)), workers_(std::clamp(first, 1, std::max(most, 1))) {}
 
-void Pace::Try(Trial trial, int hands, double rate) {
-  hands = std::clamp(hands, 1, most_);
-  if (hands == hands_) return;
-  before_ = hands_;
+void Pace::Try(Trial trial, int workers, double rate) {
+  workers = std::clamp(workers, 1, most_);
+  if (workers == workers_) return;
+  before_ = workers_;
   rate_ = rate;
   trial_ = trial;
-  hands_ = hands;
+  workers_ = workers;
 }
 
 void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time) {
@@ -37,7 +37,7 @@ void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time)
       --rest_;
       return;
     }
-    hands_ = std::max(hands_ / 2, 1);
+    workers_ = std::max(workers_ / 2, 1);
     rest_ = kRestThrottled;
     return;
   }
@@ -47,14 +47,14 @@ void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time)
   const Trial trial = trial_;
   trial_ = Trial::kNone;
   if (trial == Trial::kMore && rate < rate_ * kGain) {
-    hands_ = before_;
+    workers_ = before_;
     rest_ = kRest;
     fewer_next_ = true;
     starting_ = false;
     return;
   }
   if (trial == Trial::kFewer && rate < rate_ * kLoss) {
-    hands_ = before_;
+    workers_ = before_;
     rest_ = kRest;
     fewer_next_ = false;
     return;
@@ -65,9 +65,9 @@ void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time)
   }
   if (trial == Trial::kFewer || (trial == Trial::kNone && fewer_next_)) {
     fewer_next_ = false;
-    Try(Trial::kFewer, hands_ - std::max(hands_ / 4, 1), rate);
+    Try(Trial::kFewer, workers_ - std::max(workers_ / 4, 1), rate);
   } else {
-    Try(Trial::kMore, hands_ + (starting_ ? hands_ : std::max(hands_ / 2, 1)), rate);
+    Try(Trial::kMore, workers_ + (starting_ ? workers_ : std::max(workers_ / 2, 1)), rate);
   }
 }
 

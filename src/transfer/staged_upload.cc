@@ -213,7 +213,7 @@ Status SendNamed(ObjectStore& store, const Movers& movers, const SendPlace& plac
     bool over = false;
   };
   const std::string before = place.root + place.folder;
-  std::map<const StagedFile*, Way> ways;  // each hand has its own to mark
+  std::map<const StagedFile*, Way> ways;  // each worker has its own to mark
   for (const auto& [path, file] : files) {
     const bool taken = place.taken && place.taken(path);
     ways[file] = {path, taken ? OddObject(path) : ObjectOf(path, before.size())};

@@ -31,8 +31,8 @@ struct StagedFile {
 Status HashStaged(const std::vector<StagedFile*>& files, const Movers& movers);
 
 // Sends each file under its key; several at once, and large ones in parts. Blocks. `sent` is called
-// by any hand for each file that is in the store, whatever becomes of the others. Returns a failure
-// that names its file. kCorrupt: a copy is not as long as it was.
+// by any worker for each file that is in the store, whatever becomes of the others. Returns a
+// failure that names its file. kCorrupt: a copy is not as long as it was.
 Status SendStaged(ObjectStore& store, const Movers& movers,
                   const std::map<std::string, StagedFile*>& files,
                   const std::function<void(StagedFile* file)>& sent);

@@ -39,8 +39,8 @@ class StagedUpload : public ::testing::Test {
     }
     copy_ = copy.get();
   }
-  Status Upload(ObjectStore& store, int hands, const std::string& folder = "data/1-1-0/") {
-    return UploadMoment(store, {&crew_, &clock_, {hands, 2, 1 << 20}}, "j", folder, known_, false,
+  Status Upload(ObjectStore& store, int workers, const std::string& folder = "data/1-1-0/") {
+    return UploadMoment(store, {&crew_, &clock_, {workers, 2, 1 << 20}}, "j", folder, known_, false,
                         &moment_);
   }
   std::string At(const std::string& object) {
@@ -57,12 +57,12 @@ class StagedUpload : public ::testing::Test {
 };
 
 TEST_F(StagedUpload, SendsAllOnceWithItsHash) {
-  for (const int hands : {1, 3, 16}) {
+  for (const int workers : {1, 3, 16}) {
     Fill(40);
     const std::vector<std::string> contents = copy_->contents;
-    const std::string folder = "data/1-" + std::to_string(hands) + "-0/";
+    const std::string folder = "data/1-" + std::to_string(workers) + "-0/";
     known_[Sha256Hex(contents[7])] = "data/1-0-0/seven";
-    ASSERT_TRUE(Upload(store_, hands, folder).ok());
+    ASSERT_TRUE(Upload(store_, workers, folder).ok());
     for (int i = 0; i < 40; ++i) {
       const StagedFile& file = *moment_.files["f" + std::to_string(i)];
       EXPECT_EQ(file.snapshot, nullptr) << "its room is given back";
@@ -74,7 +74,7 @@ TEST_F(StagedUpload, SendsAllOnceWithItsHash) {
 }
 
 TEST_F(StagedUpload, WhatFailedIsDoneLaterAndTheRestNotAgain) {
-  for (const int hands : {1, 4}) {
+  for (const int workers : {1, 4}) {
     Fill(30);
     const std::vector<std::string> contents = copy_->contents;
     std::mutex mutex;
@@ -89,7 +89,7 @@ TEST_F(StagedUpload, WhatFailedIsDoneLaterAndTheRestNotAgain) {
       return fails;
     };
     FaultyStore faulty(store_, 1, plan);
-    const Status first = Upload(faulty, hands, "data/1-1-0/");
+    const Status first = Upload(faulty, workers, "data/1-1-0/");
     EXPECT_TRUE(first.Is(Code::kUnavailable));
     EXPECT_NE(first.message().find("'f15'"), std::string::npos) << first.ToString();
     size_t sent = 0;
@@ -100,7 +100,7 @@ TEST_F(StagedUpload, WhatFailedIsDoneLaterAndTheRestNotAgain) {
     EXPECT_EQ(writes.size(), sent) << "nothing counts that did not arrive";
     EXPECT_LT(sent, 29u) << "the rest is not begun";
     away = false;
-    ASSERT_TRUE(Upload(faulty, hands, "data/1-2-0/").ok());
+    ASSERT_TRUE(Upload(faulty, workers, "data/1-2-0/").ok());
     for (int i = 0; i < 30; ++i) {
       const std::string path = "f" + std::to_string(i);
       EXPECT_EQ(writes[path], 1) << path;

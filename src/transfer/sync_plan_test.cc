@@ -210,16 +210,16 @@ TEST(SyncPlan, ConvergesFromAnyState) {
   }
 }
 
-// A wire that `hands` fill up to `full`.
+// A wire that `workers` fill up to `full`.
 int Settles(double per_hand, double full, int most) {
   Pace pace(8, most);
   for (int i = 0; i < 200; ++i) {
-    const double rate = std::min(per_hand * pace.hands(), full);
+    const double rate = std::min(per_hand * pace.workers(), full);
     pace.Note(static_cast<int64_t>(rate), 0, 0, Duration::Seconds(1));
-    EXPECT_GE(pace.hands(), 1);
-    EXPECT_LE(pace.hands(), most);
+    EXPECT_GE(pace.workers(), 1);
+    EXPECT_LE(pace.workers(), most);
   }
-  return pace.hands();
+  return pace.workers();
 }
 
 TEST(Pace, TakesAsManyAsTheWireNeeds) {
@@ -232,9 +232,9 @@ TEST(Pace, TakesAsManyAsTheWireNeeds) {
 TEST(Pace, GivesWayWhenAskedTo) {
   Pace pace(32, 64);
   pace.Note(1'000'000, 0, 5, Duration::Seconds(1));
-  EXPECT_EQ(pace.hands(), 16);
+  EXPECT_EQ(pace.workers(), 16);
   pace.Note(1'000'000, 0, 5, Duration::Seconds(1));  // those that were under way already
-  EXPECT_EQ(pace.hands(), 16);
+  EXPECT_EQ(pace.workers(), 16);
 }
 
 TEST(SyncPlan, TheExecutableBitIsADifferenceOfItsOwn) {

@@ -45,9 +45,9 @@ class Run {
         progress_(progress),
         queue_(files, target.whole_bytes(), movers.options, movers.clock) {}
 
-  void Hand(int hand) {
+  void Hand(int worker) {
     while (true) {
-      Unit unit = queue_.Next(hand);
+      Unit unit = queue_.Next(worker);
       switch (unit.kind) {
         case Unit::Kind::kNone:
           return;
@@ -311,7 +311,7 @@ Status WorkThrough(const Movers& movers, size_t count,
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   Status failed;
-  const auto hand = [&](int) {
+  const auto worker = [&](int) {
     for (size_t i = next++; i < count; i = next++) {
       const Status status = work(i);
       if (status.ok()) continue;
@@ -322,9 +322,9 @@ Status WorkThrough(const Movers& movers, size_t count,
   };
   Alone alone;
   Crew& crew = movers.crew == nullptr ? alone : *movers.crew;
-  const auto hands = static_cast<int>(
-      std::min<size_t>(count, static_cast<size_t>(std::max(movers.options.hands, 1))));
-  if (hands > 0) crew.Work(hands, hand);
+  const auto workers = static_cast<int>(
+      std::min<size_t>(count, static_cast<size_t>(std::max(movers.options.workers, 1))));
+  if (workers > 0) crew.Work(workers, worker);
   return failed;
 }
 
@@ -338,13 +338,13 @@ TransferReport MoveFiles(TransferSource& source, TransferTarget& target, Transfe
                          const Movers& movers, const std::vector<ObjectInfo>& files,
                          const std::function<void(const TransferProgress&)>& progress) {
   Run run(source, target, memory, movers, files, progress);
-  // More hands than files are of use only where files have parts.
+  // More workers than files are of use only where files have parts.
   const bool large = !files.empty() && files.front().size > target.whole_bytes();
   const auto count = static_cast<int>(std::min<size_t>(files.size(), 1 << 16));
-  const int hands = large ? movers.options.hands : std::min(movers.options.hands, count);
+  const int workers = large ? movers.options.workers : std::min(movers.options.workers, count);
   Alone alone;
   Crew& crew = movers.crew == nullptr ? alone : *movers.crew;
-  if (hands > 0) crew.Work(hands, [&](int hand) { run.Hand(hand); });
+  if (workers > 0) crew.Work(workers, [&](int worker) { run.Hand(worker); });
   return run.report();
 }
 

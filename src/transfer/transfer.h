@@ -17,8 +17,8 @@
 namespace stoker {
 
 struct TransferOptions {
-  int hands = 64;       // at most so many files and parts at once
-  int first_hands = 4;  // to begin with
+  int workers = 64;       // at most so many files and parts at once
+  int first_workers = 4;  // to begin with
   // What buffers and parts in memory may take together. Lists of names come on top: some 300 bytes
   // a file.
   int64_t memory = int64_t{192} << 20;
@@ -29,7 +29,7 @@ struct TransferOptions {
 struct TransferProgress {
   int64_t files = 0;
   int64_t bytes = 0;  // done, those of failed files included
-  int hands = 0;
+  int workers = 0;
 };
 
 struct TransferReport {
@@ -45,13 +45,13 @@ struct TransferReport {
 // Who moves files, and with how much.
 struct Movers {
   Crew* crew = nullptr;  // null: the calling thread alone
-  // Tells how much so many hands move; null: all of them work from the start.
+  // Tells how much so many workers move; null: all of them work from the start.
   Clock* clock = nullptr;
   TransferOptions options{1, 1};
 };
 
-// What each hand of `movers` can do `count` times in all: work(0) … work(count - 1), in any order.
-// Nothing is begun after a failure; returns the first.
+// What each worker of `movers` can do `count` times in all: work(0) … work(count - 1), in any
+// order. Nothing is begun after a failure; returns the first.
 Status WorkThrough(const Movers& movers, size_t count,
                    const std::function<Status(size_t index)>& work);
 

@@ -17,7 +17,7 @@ class TransferMemory {
   virtual std::string Begun(const std::string& key, const Version& source) const = 0;
   virtual Status NoteBegun(const std::string& key, const Version& source,
                            const std::string& id) = 0;
-  // `key` is there: called once for each file that arrived, by the hand that ended it.
+  // `key` is there: called once for each file that arrived, by the worker that ended it.
   virtual Status NoteSame(const std::string& key, const Version& source, const Version& target) = 0;
   // False: nobody goes on with an upload that failed. What was written of it is taken back.
   virtual bool lasts() const = 0;

@@ -18,7 +18,7 @@ TransferQueue::TransferQueue(const std::vector<ObjectInfo>& files, int64_t whole
       free_(options.memory),
       all_(options.memory),
       clock_(clock),
-      pace_(clock == nullptr ? options.hands : options.first_hands, options.hands) {
+      pace_(clock == nullptr ? options.workers : options.first_workers, options.workers) {
   if (clock_ != nullptr) since_ = clock_->Mono();
   while (small_ < files_.size() && files_[small_].size > whole_bytes) ++small_;
   first_small_ = small_;
@@ -49,12 +49,12 @@ bool TransferQueue::PickSmall(Unit* unit) {
   return true;
 }
 
-bool TransferQueue::Pick(int hand, Unit* unit) {
-  if (hand % 2 == 0) return PickPart(unit) || PickSmall(unit);
+bool TransferQueue::Pick(int worker, Unit* unit) {
+  if (worker % 2 == 0) return PickPart(unit) || PickSmall(unit);
   return PickSmall(unit) || PickPart(unit);
 }
 
-Unit TransferQueue::Next(int hand) {
+Unit TransferQueue::Next(int worker) {
   std::unique_lock lock(mutex_);
   while (true) {
     const bool left = big_ < first_small_ || small_ < files_.size() || opening_ > 0 ||
@@ -67,9 +67,9 @@ Unit TransferQueue::Next(int hand) {
       return {};
     }
     Unit unit;
-    if (hand >= pace_.hands()) {
+    if (worker >= pace_.workers()) {
       allowed_.wait(lock);
-    } else if (Pick(hand, &unit)) {
+    } else if (Pick(worker, &unit)) {
       return unit;
     } else {
       work_.wait(lock);
@@ -140,13 +140,13 @@ void TransferQueue::Note(int64_t files, int64_t bytes) {
   if (clock_ == nullptr) return;
   const MonoTime now = clock_->Mono();
   // Whole parts are counted when they end: too few of them say nothing.
-  if (now - since_ < kInterval || units_ < 2 * pace_.hands()) return;
-  const int before = pace_.hands();
+  if (now - since_ < kInterval || units_ < 2 * pace_.workers()) return;
+  const int before = pace_.workers();
   pace_.Note(moved_, ended_, slowed_ - slowed_before_, now - since_);
   since_ = now;
   moved_ = ended_ = units_ = 0;
   slowed_before_ = slowed_;
-  if (pace_.hands() > before) allowed_.notify_all();
+  if (pace_.workers() > before) allowed_.notify_all();
 }
 
 void TransferQueue::TakeMemory(int64_t bytes) {
@@ -166,7 +166,7 @@ void TransferQueue::GiveMemory(int64_t bytes) {
 TransferProgress TransferQueue::progress() const {
   const std::lock_guard lock(mutex_);
   TransferProgress now = progress_;
-  now.hands = pace_.hands();
+  now.workers = pace_.workers();
   return now;
 }
 

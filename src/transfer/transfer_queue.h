@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of a transfer's hands does what next. Inside transfer/ only.
+// Who of a transfer's workers does what next. Inside transfer/ only.
 #pragma once
 
 #include <condition_variable>
@@ -41,17 +41,17 @@ struct Unit {
   int part = 0;
 };
 
-// Large files first, so that the wire is full to the end; every other hand prefers small ones,
+// Large files first, so that the wire is full to the end; every other worker prefers small ones,
 // whose time goes into waiting. A large file is opened when no part of those open is left.
 // Thread-safe.
 class TransferQueue {
  public:
-  // `files`: large ones first; outlive it. `clock` may be null: then all hands work.
+  // `files`: large ones first; outlive it. `clock` may be null: then all workers work.
   TransferQueue(const std::vector<ObjectInfo>& files, int64_t whole_bytes,
                 const TransferOptions& options, Clock* clock);
 
-  // Blocks while there are enough hands at work, or while a file is being opened.
-  Unit Next(int hand);
+  // Blocks while there are enough workers at work, or while a file is being opened.
+  Unit Next(int worker);
   // Null: it was not opened, or has no parts for others. False: all was given up meanwhile, and
   // `big` is the caller's to end.
   bool Opened(const std::shared_ptr<BigFile>& big);
@@ -75,11 +75,11 @@ class TransferQueue {
  private:
   bool PickPart(Unit* unit);
   bool PickSmall(Unit* unit);
-  bool Pick(int hand, Unit* unit);
+  bool Pick(int worker, Unit* unit);
   void Note(int64_t files, int64_t bytes);
 
   mutable std::mutex mutex_;
-  std::condition_variable allowed_;  // more hands may work, or nothing is left
+  std::condition_variable allowed_;  // more workers may work, or nothing is left
   std::condition_variable work_;     // there is something to do, or nothing is left
   std::condition_variable memory_;
   const std::vector<ObjectInfo>& files_;

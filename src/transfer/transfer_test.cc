@@ -206,7 +206,7 @@ class TransferTest : public ::testing::Test {
     }
   }
   // `cut`: the power goes before it has settled.
-  TransferReport Sync(int hands, bool remove = false, bool cut = false) {
+  TransferReport Sync(int workers, bool remove = false, bool cut = false) {
     SyncMemory memory(journal_, boot_);
     EXPECT_TRUE(memory.Load().ok());
     auto lists = ListSides(source_, target_);
@@ -216,8 +216,8 @@ class TransferTest : public ::testing::Test {
     if (memory.in_doubt()) rules.doubt_up_to = target_.whole_bytes();
     plan_ = PlanSync(lists->source, lists->target, memory.known(), rules);
     TransferOptions options;
-    options.hands = hands;
-    options.memory = 50;  // a hand with 400 bytes has it for itself
+    options.workers = workers;
+    options.memory = 50;  // a worker with 400 bytes has it for itself
     EXPECT_TRUE(memory.BeginWriting(target_).ok());
     auto report = RunTransfer({source_, target_, memory, crew_, clock_}, plan_, options);
     const bool all = report.failed.empty();
@@ -235,15 +235,15 @@ class TransferTest : public ::testing::Test {
 };
 
 TEST_F(TransferTest, CopiesEverythingWithAnyNumberOfHands) {
-  for (const int hands : {1, 2, 7, 32}) {
-    Fill(static_cast<uint64_t>(hands));
+  for (const int workers : {1, 2, 7, 32}) {
+    Fill(static_cast<uint64_t>(workers));
     target_.files["old"] = "x";
-    const TransferReport report = Sync(hands, true);
+    const TransferReport report = Sync(workers, true);
     EXPECT_TRUE(report.failed.empty());
     EXPECT_EQ(report.removed, 1);
     EXPECT_EQ(target_.files, source_.files);
     EXPECT_TRUE(target_.uploads.empty());
-    EXPECT_EQ(Sync(hands).files, 0);
+    EXPECT_EQ(Sync(workers).files, 0);
   }
 }
 
@@ -394,8 +394,8 @@ TEST_F(TransferTest, AllOrNothingGivesUpAtTheFirstFailureAndLeavesNothingBegun) 
     }
     ++gave_up;
     for (const OddKey& failed : report.failed) EXPECT_TRUE(failed.why.Is(Code::kUnavailable));
-    EXPECT_LE(report.failed.size(), static_cast<size_t>(options.hands));
-    if (options.hands == 1) {
+    EXPECT_LE(report.failed.size(), static_cast<size_t>(options.workers));
+    if (options.workers == 1) {
       EXPECT_EQ(report.failed.size(), 1u);
     }
   }
@@ -403,7 +403,7 @@ TEST_F(TransferTest, AllOrNothingGivesUpAtTheFirstFailureAndLeavesNothingBegun) 
 }
 
 TEST_F(TransferTest, ASideThatGivesUpByItselfHasFailed) {
-  for (const int hands : {1, 8}) {
+  for (const int workers : {1, 8}) {
     Fill(1);
     target_.fails_in_1000 = 1000;
     target_.fails_as = Code::kCancelled;
@@ -411,7 +411,7 @@ TEST_F(TransferTest, ASideThatGivesUpByItselfHasFailed) {
     SortLargeFirst(&lists->source.objects);
     NothingLasts memory;
     const TransferReport report = MoveFiles(
-        source_, target_, memory, {&crew_, &clock_, {hands, 2, 50, true}}, lists->source.objects);
+        source_, target_, memory, {&crew_, &clock_, {workers, 2, 50, true}}, lists->source.objects);
     EXPECT_EQ(report.files, 0);
     ASSERT_FALSE(report.failed.empty());
     EXPECT_TRUE(report.failed.front().why.Is(Code::kCancelled));
@@ -419,8 +419,8 @@ TEST_F(TransferTest, ASideThatGivesUpByItselfHasFailed) {
 }
 
 TEST_F(TransferTest, WorkThroughEndsAtTheFirstFailure) {
-  for (const int hands : {1, 8}) {
-    const Movers movers{&crew_, nullptr, {hands, hands}};
+  for (const int workers : {1, 8}) {
+    const Movers movers{&crew_, nullptr, {workers, workers}};
     std::atomic<int> done = 0;
     EXPECT_TRUE(WorkThrough(movers, 0, [&](size_t) { return Status(Code::kInternal, ""); }).ok());
     EXPECT_TRUE(WorkThrough(movers, 100, [&](size_t) {

@@ -4,7 +4,7 @@
 
 #include "aws/config.h"
 #include "aws/credential_source.h"
-#include "aws/host_environment.h"
+#include "aws/system_environment.h"
 #include "base/json.h"
 #include "net/http_client.h"
 #include "sys/command.h"
@@ -29,7 +29,7 @@ Result<HttpResponse> Send(const std::string& base_url, const HttpRequest& reques
 }
 
 nlohmann::json Answer() {
-  const AwsEnvironment environment = HostAwsEnvironment(Send, Run);
+  const AwsEnvironment environment = SystemAwsEnvironment(Send, Run);
   AwsCredentialSource source(environment);
   const auto found = source.Get();
   if (!found.ok()) return {{"error", found.status().ToString()}};

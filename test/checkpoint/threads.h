@@ -14,9 +14,10 @@ namespace stoker::test {
 
 class Threads : public Crew {
  public:
-  void Work(int hands, const std::function<void(int hand)>& work) override {
+  void Work(int workers, const std::function<void(int worker)>& work) override {
     std::vector<std::thread> threads;
-    for (int hand = 1; hand < hands; ++hand) threads.emplace_back([&work, hand] { work(hand); });
+    for (int worker = 1; worker < workers; ++worker)
+      threads.emplace_back([&work, worker] { work(worker); });
     work(0);
     for (std::thread& thread : threads) thread.join();
   }

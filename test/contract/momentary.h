@@ -44,7 +44,7 @@ class MomentaryStore : public ForwardingStore {
     });
     return listing;
   }
-  void Rest(Duration time) override { rested.ms += time.ms; }
+  void Pause(Duration time) override { rested.ms += time.ms; }
 
   Duration rested;
 

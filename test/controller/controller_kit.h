@@ -12,8 +12,8 @@
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "ledger/looks.h"
 #include "ledger/paths.h"
+#include "ledger/quiet_nodes.h"
 #include "ledger/reports.h"
 #include "spec/print.h"
 #include "store/forwarding.h"
@@ -110,7 +110,7 @@ class ControllerTest : public testing::Test {
           return found->second;
         },
         clock_, [this] { return here_; });
-    observer->KeepLooks(keeps_looks_);
+    observer->KeepQuietNodes(keeps_looks_);
     return observer;
   }
 

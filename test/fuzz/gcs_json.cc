@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Google Cloud Storage answers.
 #include "base/text.h"
-#include "store/bucket_facts.h"
+#include "store/bucket_check.h"
 #include "store/gcs/gcs_answer.h"
 #include "test/fuzz/target.h"
 
@@ -43,8 +43,8 @@ FUZZ_TARGET(gcs_json) {
     FUZZ_EXPECT(Printable(said.message()) == said.message(), said.message());
   }
   for (const char* prefix : {"", "team/a"}) {
-    BucketFacts facts;
+    BucketCheck facts;
     ReadGcsBucket(text, prefix, &facts);
-    for (const BucketFact& fact : facts.facts) FUZZ_EXPECT(!fact.text.empty(), fact.what);
+    for (const BucketFinding& fact : facts.facts) FUZZ_EXPECT(!fact.text.empty(), fact.what);
   }
 }

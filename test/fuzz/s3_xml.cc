@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "net/percent.h"
-#include "store/bucket_facts.h"
+#include "store/bucket_check.h"
 #include "store/s3/s3_answer.h"
 #include "test/fuzz/target.h"
 
@@ -82,9 +82,9 @@ FUZZ_TARGET(s3_xml) {
     FUZZ_EXPECT(Printable(said.message()) == said.message(), said.message());
   }
   for (const char* prefix : {"", "team/a"}) {
-    BucketFacts facts;
+    BucketCheck facts;
     ReadVersioning(text, &facts);
     ReadLifecycle(text, prefix, &facts);
-    for (const BucketFact& fact : facts.facts) FUZZ_EXPECT(!fact.text.empty(), fact.what);
+    for (const BucketFinding& fact : facts.facts) FUZZ_EXPECT(!fact.text.empty(), fact.what);
   }
 }

@@ -21,7 +21,7 @@ Result<HttpResponse> Send(const std::string& base_url, const HttpRequest& reques
 }
 
 nlohmann::json Answer() {
-  GoogleEnvironment environment = HostGoogleEnvironment(Send);
+  GoogleEnvironment environment = SystemGoogleEnvironment(Send);
   environment.listens = [](const std::string& base_url) {
     return Send(base_url, {"GET", "/", {{"Metadata-Flavor", "Google"}}, ""}).ok();
   };

@@ -233,7 +233,7 @@ def test_killed(lab, check):
             mark = f"STOKER_INSTANCE_DIR={world.state}".encode()
             machines = [pid for pid in lab.processes() if mark in Lab.environ(pid) or f"__machine {world.state}" in Lab.command(pid)]
             lab.out("scancel", script.number)
-            for pid in sorted(machines):  # machine, agent, box
+            for pid in sorted(machines):  # machine, agent, enclosure
                 Lab.kill(pid)
             if flags:
                 outlives(world, check, script, "killed, --outlive")

@@ -16,7 +16,7 @@ FREE = (
     "src/google/",
     "src/store/",  # buckets of the same companies
     "src/spec/",  # words of the job file and of settings, read before there is a provider
-    "src/node/",  # the agent, on machines of each: port/host_platform.h
+    "src/node/",  # the agent, on machines of each: port/node_platform.h
     "src/main.cc",  # the registry of processes
     # A job of this machine, begun inside an allocation of Slurm: that is no place of its own.
     "src/client/submit/allocation.",

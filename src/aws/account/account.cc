@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "aws/host_environment.h"
-#include "net/host.h"
+#include "aws/system_environment.h"
+#include "net/system.h"
 #include "sys/command.h"
 
 namespace stoker {
@@ -31,11 +31,11 @@ Result<AwsProcessOutput> RunProgram(const std::vector<std::string>& argv) {
 
 Result<AwsAccount> FindAwsAccount() {
   AwsAccount account;
-  account.outside = HostAwsEnvironment(nullptr, RunProgram);
+  account.outside = SystemAwsEnvironment(nullptr, RunProgram);
   STOKER_ASSIGN(account.config, ReadAwsConfig(account.outside));
   account.http =
-      HostPoolOptions(AwsSetting(account.outside, account.config, kAwsCaVariable, "ca_bundle"));
-  account.outside.http = HostCredentialSender(account.http);
+      SystemPoolOptions(AwsSetting(account.outside, account.config, kAwsCaVariable, "ca_bundle"));
+  account.outside.http = SystemCredentialSender(account.http);
   return account;
 }
 

@@ -40,7 +40,7 @@ std::string CheckpointPlan::UserMarkOf(const SaveUnit& unit) const {
 }
 
 UnitVerdict CheckpointPlan::JudgeFiles(const SaveUnit& unit, MonoTime now) const {
-  LineFacts facts;
+  LineState facts;
   const auto line = sets_.lines().find(unit.line);
   if (line != sets_.lines().end()) facts = line->second.facts;
   facts.user_mark = UserMarkOf(unit);

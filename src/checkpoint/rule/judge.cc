@@ -17,7 +17,7 @@ bool Fits(std::string_view patterns, std::string_view inside) {
 
 class Judgement {
  public:
-  Judgement(const SaveUnit& unit, const Seen& seen, const LineFacts& facts,
+  Judgement(const SaveUnit& unit, const Seen& seen, const LineState& facts,
             const JudgeOptions& options)
       : unit_(unit), seen_(seen), facts_(facts), options_(options) {
     for (const std::string& path : unit.files) {
@@ -271,7 +271,7 @@ class Judgement {
 
   const SaveUnit& unit_;
   const Seen& seen_;
-  const LineFacts& facts_;
+  const LineState& facts_;
   const JudgeOptions& options_;
   std::vector<Entry> files_;
   const std::string* doubtful_ = nullptr;
@@ -323,7 +323,7 @@ size_t RanksOf(const SaveUnit& unit) {
   return ranks;
 }
 
-UnitVerdict Judge(const SaveUnit& unit, const Seen& seen, const LineFacts& facts,
+UnitVerdict Judge(const SaveUnit& unit, const Seen& seen, const LineState& facts,
                   const JudgeOptions& options) {
   return Judgement(unit, seen, facts, options).Judge();
 }

@@ -28,7 +28,7 @@ enum class CandidateReason {
 std::string_view Name(CandidateReason reason);
 
 // What is known of a line from its saves before.
-struct LineFacts {
+struct LineState {
   size_t files = 0;        // that the save before had when the next began; 0 = there was none
   size_t ranks = 0;        // of these, files that a rank has each
   std::string user_mark;   // the file that the user says its saves end with; "" = none
@@ -68,7 +68,7 @@ struct UnitVerdict {
   bool whole() const { return standing == Standing::kWhole; }
   bool closed() const { return standing == Standing::kClosed || whole(); }
 };
-UnitVerdict Judge(const SaveUnit& unit, const Seen& seen, const LineFacts& facts,
+UnitVerdict Judge(const SaveUnit& unit, const Seen& seen, const LineState& facts,
                   const JudgeOptions& options);
 
 // Files of it that one of several ranks has each, where its layout has such.

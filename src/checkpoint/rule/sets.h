@@ -28,7 +28,7 @@ struct SaveLine {
   int set = 0;
   std::string unit;                         // that its newest save is of
   std::map<std::string, uint64_t> written;  // in this save: version by path
-  LineFacts facts;
+  LineState facts;
   bool counted = false;  // its newest save, with all that lies there
   // When its newest save began, by the kernel; 0 = not known.
   int64_t ctime_ns = 0;

@@ -220,7 +220,7 @@ std::string KeptMachines(const Job& job, WallTime now) {
 }
 
 std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now,
-                        const Told& told) {
+                        const AlreadySaid& said_before) {
   const WallTime end = job.ended.value_or(now);
   std::string text = job.name + " (" + job.id + ") " + StateText(job.state, Unkept(job));
   const std::string reason = ReasonText(job);
@@ -249,8 +249,8 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
             "/" + std::string(kAsLeft) + ")";
   }
   if (job.result && job.state == JobState::kFailed) {
-    if (!told.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
-    if (!told.output) text += LastWords(job, reports);
+    if (!said_before.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
+    if (!said_before.output) text += LastWords(job, reports);
     if (const auto missing = FindMissingFile(job, reports)) {
       text += "\n  " + MissingFileText(*missing);
     }

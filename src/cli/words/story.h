@@ -10,7 +10,7 @@
 namespace stoker::cli {
 
 // What the reader of a summary has seen already.
-struct Told {
+struct AlreadySaid {
   bool why = false;     // the reason for the job's end, in its own words
   bool output = false;  // all that the program printed
 };
@@ -19,7 +19,7 @@ struct Told {
 std::string TellStory(const StoryInput& input);
 // A few lines: what became of it, how long, what it cost in attempts; printed when a job ends.
 std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now,
-                        const Told& told = {});
+                        const AlreadySaid& said_before = {});
 // "2m ago".
 std::string Ago(WallTime then, WallTime now);
 

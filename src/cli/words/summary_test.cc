@@ -30,8 +30,8 @@ struct Failed {
     seen.report.stderr_tail = "Traceback\nit broke\n";
     reports = {seen};
   }
-  std::string Tell(const Told& told = {}) const {
-    return TellSummary(job, reports, WallTime{5000}, told);
+  std::string Tell(const AlreadySaid& said_before = {}) const {
+    return TellSummary(job, reports, WallTime{5000}, said_before);
   }
   Job job;
   std::vector<ReportSeen> reports;

@@ -88,7 +88,7 @@ Result<Removable> FindRemovable(Client& client, const std::vector<std::string>& 
   STOKER_ASSIGN(Controller * controller, client.controller());
   Removable found;
   found.ids = Resolve(client, words, *ledger, *controller, &found.refused);
-  STOKER_TRY(LookAgain(
+  STOKER_TRY(Recheck(
       *ledger, [&](const std::string& what) { client.Progress(what); }, &found.survey));
   Refuse(found.survey, &found.ids, &found.refused);
   return found;

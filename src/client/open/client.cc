@@ -194,7 +194,7 @@ Result<Controller*> Client::controller() {
         const auto local = local_provider();
         return local.ok() ? (*local)->LooksFor() : "";
       });
-  controller_->KeepLooks(true);  // most commands look once
+  controller_->KeepQuietNodes(true);  // most commands look once
   return controller_.get();
 }
 

@@ -173,7 +173,7 @@ Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) 
   STOKER_ASSIGN(Blobs blobs, ListBlobs(ledger));  // before the records: see the header
   STOKER_ASSIGN(const AllLabels labels, ReadLabels(Labelled(ledger)));
   Survey survey;
-  STOKER_TRY(LookAgain(ledger, request.progress, &survey));
+  STOKER_TRY(Recheck(ledger, request.progress, &survey));
   STOKER_ASSIGN(out.removed, RemoveDue(ledger, request, &survey));
   out.blind.assign(survey.blind.begin(), survey.blind.end());
   STOKER_TRY(RemoveSuperseded(ledger, request.dry_run, &blobs, &out.removed));

@@ -36,7 +36,7 @@ struct Removed {
 
 // Removes what was doomed an hour ago, but for jobs that a record which is kept goes on from by
 // now; they are doomed no more. Where a record cannot be read that may need any of them, the lists
-// stay as they are. Costs one list where nothing is doomed, and what LookAgain does where something
+// stay as they are. Costs one list where nothing is doomed, and what Recheck does where something
 // is due. `survey`: one that was taken before, or an empty one. Safe to kill, to repeat, and for
 // several at once: it first writes into the list that its jobs are being removed, from when on
 // nobody takes one off, looks at the records again, and then removes a job's data, its checkpoints'

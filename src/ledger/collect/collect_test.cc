@@ -138,7 +138,7 @@ TEST_F(CollectTest, OnAFullDisk) {
   EXPECT_TRUE(collected->doomed.jobs.empty());
   EXPECT_TRUE(collected->not_doomed.Is(Code::kNoSpace)) << collected->not_doomed.ToString();
   Survey survey;
-  ASSERT_TRUE(LookAgain(*ledger_, {}, &survey).ok());
+  ASSERT_TRUE(Recheck(*ledger_, {}, &survey).ok());
   const auto now = RemoveNow(*ledger_, {"one", "two"}, {}, &survey);
   ASSERT_TRUE(now.ok()) << now.status().ToString();
   EXPECT_EQ(now->jobs, (std::vector<std::string>{"one", "two"}));

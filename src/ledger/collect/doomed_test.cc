@@ -237,7 +237,7 @@ TEST(DoomedTest, WhatRunsDoesNotGoWhateverAListSays) {
 TEST(DoomedTest, AtOnceAndARecordAtTheSameMoment) {
   World world;
   Survey survey;
-  ASSERT_TRUE(LookAgain(*world.other, {}, &survey).ok());
+  ASSERT_TRUE(Recheck(*world.other, {}, &survey).ok());
   world.stepped.at = world.stepped.steps + 1;  // the mark is written
   world.stepped.meanwhile = [&] {
     EXPECT_TRUE(Spare(*world.ledger, {"old"})->late.contains("old"));

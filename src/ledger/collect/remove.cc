@@ -74,7 +74,7 @@ Status RemoveBlobs(Ledger& ledger, const DoomedList& list, const Survey& survey,
 // `lists` are marked. What is needed by a record that was written before that stays.
 Status RemoveMarked(Ledger& ledger, const CollectRequest& request,
                     const std::vector<DoomedList>& lists, Survey* survey, Removed* out) {
-  STOKER_TRY(LookAgain(ledger, request.progress, survey));
+  STOKER_TRY(Recheck(ledger, request.progress, survey));
   const Ids going = Choose(*survey, lists, out);
   // A record that cannot be read has come up meanwhile: the lists stay until it is mended.
   if (!survey->blind.empty()) return Status::Ok();
@@ -109,7 +109,7 @@ Result<Removed> RemoveDue(Ledger& ledger, const CollectRequest& request, Survey*
   std::vector<DoomedList> due = std::move(doomed.lists);
   std::erase_if(due, [&](const DoomedList& list) { return !IsDue(list, doomed.now); });
   if (due.empty()) return out;
-  STOKER_TRY(LookAgain(ledger, request.progress, survey));
+  STOKER_TRY(Recheck(ledger, request.progress, survey));
   const Ids going = Choose(*survey, due, &out);
   // They stay doomed: once the record is mended, it is known what it needs.
   if (!survey->blind.empty()) return out;

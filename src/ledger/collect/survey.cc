@@ -59,8 +59,8 @@ void AskIndex(Ledger& ledger, const std::set<std::string>& marked, Survey* surve
 
 }  // namespace
 
-Status LookAgain(Ledger& ledger, const std::function<void(const std::string&)>& progress,
-                 Survey* survey) {
+Status Recheck(Ledger& ledger, const std::function<void(const std::string&)>& progress,
+               Survey* survey) {
   // Before the records: what ends meanwhile still counts as active.
   STOKER_ASSIGN(const std::vector<std::string> markers, ActiveJobs(ledger));
   const std::set<std::string> marked(markers.begin(), markers.end());

@@ -28,8 +28,8 @@ struct Survey {
 
 // Makes `survey` what the records say now: reads those that are new or have changed since it was
 // last made so, all of an empty one. A list for each thousand records. Errors are the store's.
-Status LookAgain(Ledger& ledger, const std::function<void(const std::string&)>& progress,
-                 Survey* survey);
+Status Recheck(Ledger& ledger, const std::function<void(const std::string&)>& progress,
+               Survey* survey);
 
 // NeededBy, of those in `going` alone; where a blind record is, which may need any of them, all.
 std::map<std::string, std::string> NeededOf(const Survey& survey,

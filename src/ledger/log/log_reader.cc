@@ -127,7 +127,7 @@ Status LogReader::FillFromOpen(Id id, Source& source) {
     if (!record.ok() && record.code() != Code::kCorrupt) return record.status();
     if (!record.ok() && source.doubted.insert(source.open_key).second) {
       // Once more, from its beginning: it may have been damaged on the way.
-      Rest(store_, PauseBeforeRead(2));
+      Pause(store_, PauseBeforeRead(2));
       source.open.reset();
       return Status::Ok();
     }

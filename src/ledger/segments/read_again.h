@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "port/object_store.h"
-#include "port/rest.h"
+#include "port/pause.h"
 
 namespace stoker {
 
@@ -45,7 +45,7 @@ auto GetJudged(ObjectStore& store, const std::string& key, Judge judge)
     const bool same = reads > 1 && object->data == before;
     if (judged.ok() || !ReadAgain(judged.status(), reads, same)) return judged;
     before = std::move(object->data);
-    Rest(store, PauseBeforeRead(reads + 1));
+    Pause(store, PauseBeforeRead(reads + 1));
   }
 }
 

@@ -16,9 +16,9 @@ AttemptRun::AttemptRun(AttemptParts parts, AttemptConfig config)
   here.config.limiter->Ask({asked.memory.value_or(0), asked.cpus.value_or(0)});
 }
 
-UsageLook AttemptRun::Complete(NodeReport& report) {
+UsageInput AttemptRun::Complete(NodeReport& report) {
   here.log.Complete(report);
-  const UsageLook look = running.Complete(report);
+  const UsageInput look = running.Complete(report);
   keepers.Complete(report);
   finalizing.Complete(report);
   for (const std::string& text :

@@ -14,7 +14,7 @@ namespace stoker::node {
 struct AttemptRun {
   AttemptRun(AttemptParts parts, AttemptConfig config);
   // Says what the report says of the attempt; and when and where the program's use was read.
-  UsageLook Complete(NodeReport& report);
+  UsageInput Complete(NodeReport& report);
 
   AttemptContext here;
   AttemptKeepers keepers;

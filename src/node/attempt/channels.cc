@@ -208,8 +208,8 @@ class Channel {
     StoppableSource source(from, config_.stopped);
     ThreadCrew crew;
     TransferOptions options;
-    options.hands = kHands;
-    options.first_hands = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+    options.workers = kHands;
+    options.first_workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
     options.memory = kMemory;
     options.all_or_nothing = true;
     STOKER_TRY(memory_.BeginWriting(target));

@@ -12,11 +12,11 @@
 
 namespace stoker::node {
 
-contract::NodeFacts FactsOf(const AttemptContext& here, const Staged& staged,
-                            const std::vector<std::string>& addresses, int master_port,
-                            bool resume) {
+contract::ProgramInput FactsOf(const AttemptContext& here, const Staged& staged,
+                               const std::vector<std::string>& addresses, int master_port,
+                               bool resume) {
   const Job& job = here.config.job;
-  contract::NodeFacts facts;
+  contract::ProgramInput facts;
   facts.job_id = job.id;
   facts.job_name = job.name;
   facts.user = job.user;

@@ -24,9 +24,9 @@ struct Staged {
 };
 
 // `addresses`: by rank; {own} while the others are not known.
-contract::NodeFacts FactsOf(const AttemptContext& here, const Staged& staged,
-                            const std::vector<std::string>& addresses, int master_port,
-                            bool resume);
+contract::ProgramInput FactsOf(const AttemptContext& here, const Staged& staged,
+                               const std::vector<std::string>& addresses, int master_port,
+                               bool resume);
 // Puts the job's packages first.
 void Activate(const Staged& staged, contract::Environment& env);
 // `script`, in the work directory.

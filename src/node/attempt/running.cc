@@ -59,7 +59,7 @@ Status Running::Start(const StartProgram& start, const Staged& staged,
                       std::function<void(TaskExit)> ended, std::function<void()> activity,
                       std::function<void(const std::string& why)> broken) {
   const JobSpec& spec = here_.config.spec;
-  contract::NodeFacts facts =
+  contract::ProgramInput facts =
       FactsOf(here_, staged, start.addresses, start.master_port, !staged.restored.empty());
   facts.from_setup = staged.from_setup;
   facts.metrics_file = keepers_.metrics().File();
@@ -199,7 +199,7 @@ void Running::SayMove(const Notice& notice, const Saving& saving) {
                 WhySo(saving) + ")");
 }
 
-void Running::Heed(const HostAdvice& advice) {
+void Running::Heed(const PlatformAdvice& advice) {
   here_.log.SetLeaving(true);
   here_.log.Say("stoker: the platform recommends to leave this machine (" + Printable(advice.what) +
                 "): it may be taken soon. The program goes on; a checkpoint is asked for now");
@@ -229,7 +229,7 @@ void Running::ReadUsage() {
   usage_ = task_->Usage();
 }
 
-UsageLook Running::Complete(NodeReport& report) {
+UsageInput Running::Complete(NodeReport& report) {
   const std::lock_guard lock(mutex_);
   report.mechanism = task_ ? task_->mechanism() : "";
   if (task_ && !task_->Poll()) ReadUsage();

@@ -17,13 +17,13 @@
 #include "node/attempt/keepers.h"
 #include "node/attempt/program.h"
 #include "policy/drain.h"
-#include "port/host_platform.h"
+#include "port/node_platform.h"
 #include "port/process_runner.h"
 
 namespace stoker::node {
 
 // When and where a program's use was read.
-struct UsageLook {
+struct UsageInput {
   std::optional<MonoTime> read;  // its CPU time; unset: it has none yet
   std::string work;              // its work directory; "" = not known
 };
@@ -52,12 +52,12 @@ class Running {
   // The job is wanted at another place.
   void SayMove(const Notice& notice, const Saving& saving);
   // A recommendation ends nothing: what there is is saved now, and lines wait no longer.
-  void Heed(const HostAdvice& advice);
+  void Heed(const PlatformAdvice& advice);
   // How the program saves, as it is now. `ended_unsaved`: as there.
   Saving SavingNow(bool ended_unsaved) const;
 
   // Says what the report says of the program.
-  UsageLook Complete(NodeReport& report);
+  UsageInput Complete(NodeReport& report);
   // What is said of processes that it left; "" = there were none.
   std::string left_behind() const;
 

@@ -139,7 +139,7 @@ Status Staging::AwaitItsGpus() {
 // whose tools the work directory is a project (setuptools takes each folder for a package). One
 // that is not to be had, as a file lies in the way, is said: the program may do without it.
 void Staging::MakeNamedFolders() {
-  const contract::NodeFacts facts = FactsOf(here_, staged_, {here_.config.address}, 0, false);
+  const contract::ProgramInput facts = FactsOf(here_, staged_, {here_.config.address}, 0, false);
   for (const auto& [variable, path] : {std::pair{"STOKER_CHECKPOINT_DIR", facts.checkpoint_dir},
                                        {"STOKER_OUTPUT_DIR", facts.output_dir},
                                        {"STOKER_MODEL_DIR", facts.model_dir}}) {

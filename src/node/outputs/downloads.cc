@@ -68,7 +68,7 @@ bool Downloads::DropSmall() {
   return again;
 }
 
-std::string Downloads::Told(bool sizes) const {
+std::string Downloads::Sentence(bool sizes) const {
   if (found_.empty()) return "";
   std::vector<std::pair<int64_t, std::string>> folders;
   for (const auto& [folder, amount] : found_) {

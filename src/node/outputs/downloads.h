@@ -31,7 +31,7 @@ class Downloads {
   bool DropSmall();
   // After DropSmall said no: a sentence that names them, with how to keep them; "" = there is none.
   // Without sizes where it is to be the same on all nodes.
-  std::string Told(bool sizes) const;
+  std::string Sentence(bool sizes) const;
 
  private:
   struct Amount {

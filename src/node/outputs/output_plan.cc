@@ -26,14 +26,14 @@ OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank,
         return IsKept(path) || !MayHoldProfiles(path) || StartsWith(Name(path), ".");
       }) {
   for (const OutputSpec& output : spec.outputs) patterns_.emplace_back(output);
-  MadeBounds bounds;
+  ProducedBounds bounds;
   bounds.bytes = spec.limits.kept_size.value_or(bounds.bytes);
   bounds.files = spec.limits.kept_files.value_or(bounds.files);
   if (spec.outputs_given || bounds.bytes == 0 || bounds.files == 0) return;
   std::vector<std::string> apart = Apart();
   apart.insert(apart.end(), {contract::kOutputFolder, contract::kModelFolder});
-  made_ =
-      std::make_unique<MadeFiles>(MadeFilesConfig{workdir_, apart, bounds, rank == 0, downloads});
+  made_ = std::make_unique<ProducedFiles>(
+      ProducedFilesConfig{workdir_, apart, bounds, rank == 0, downloads});
 }
 
 std::vector<std::string> OutputPlan::Apart() const {

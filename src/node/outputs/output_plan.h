@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "node/outputs/made_files.h"
+#include "node/outputs/produced_files.h"
 #include "node/outputs/stray_saves.h"
 #include "outputs/output_pattern.h"
 #include "spec/job_spec.h"
@@ -63,7 +63,7 @@ class OutputPlan {
   std::vector<OutputPattern> patterns_;
   std::vector<std::string> named_;  // the folders of variables that are kept
   TreeMemory code_;                 // what is in those, and traces elsewhere
-  std::unique_ptr<MadeFiles> made_;
+  std::unique_ptr<ProducedFiles> made_;
   StraySaves stray_;
   std::vector<std::string> left_out_;
 };

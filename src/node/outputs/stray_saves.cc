@@ -63,7 +63,7 @@ std::string LastingFolder(const std::string& path) {
   return folder.substr(0, end);
 }
 
-std::string Told(const std::string& path) {
+std::string Sentence(const std::string& path) {
   const std::string folder = LastingFolder(path);
   if (!folder.empty()) return Printable(path) + " is not kept: --checkpoints " + Printable(folder);
   return Printable(path) +
@@ -105,7 +105,7 @@ std::string StraySaves::Look() {
   (void)WalkTree(workdir_, filter);  // what a look cannot see is not said
   if (found.empty()) return "";
   told_ = true;
-  return Told(found);
+  return Sentence(found);
 }
 
 }  // namespace stoker::node

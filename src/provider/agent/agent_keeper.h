@@ -23,7 +23,7 @@ int64_t BootMs();
 // what a terminal sends is ignored. Before there is any thread.
 Result<sys::ScopedFd> TakeMachineSignals();
 
-struct AgentFacts {
+struct AgentConfig {
   std::string dir;  // the machine's folder: it works there, and all of its processes bear its mark
   std::string program;  // as execve takes it
   std::vector<std::string> argv;
@@ -35,7 +35,7 @@ struct AgentFacts {
 class AgentKeeper {
  public:
   using Say = std::function<void(const std::string& line)>;
-  AgentKeeper(AgentFacts facts, Say say) : facts_(std::move(facts)), say_(std::move(say)) {}
+  AgentKeeper(AgentConfig facts, Say say) : facts_(std::move(facts)), say_(std::move(say)) {}
 
   // What does not start is tried again by Restart.
   void Start();
@@ -56,7 +56,7 @@ class AgentKeeper {
   void CleanUp();
   void BackOff();
 
-  const AgentFacts facts_;
+  const AgentConfig facts_;
   const Say say_;
   pid_t pid_ = 0;
   bool dirty_ = false;  // processes of a dead agent may be left

@@ -15,7 +15,7 @@ class AgentKeeperTest : public testing::Test {
  protected:
   // The shell's `script` in the place of an agent.
   AgentKeeper Keep(const std::string& script) {
-    AgentFacts facts;
+    AgentConfig facts;
     facts.dir = dir_.path();
     facts.program = "/bin/sh";
     facts.argv = {"sh", "-c", script};
@@ -73,7 +73,7 @@ TEST_F(AgentKeeperTest, EndsAllThatTheAgentHasStarted) {
 }
 
 TEST_F(AgentKeeperTest, SaysWhatDoesNotStart) {
-  AgentFacts facts;
+  AgentConfig facts;
   facts.dir = dir_.path();
   facts.program = dir_.path() + "/nothing";
   facts.argv = {"nothing"};

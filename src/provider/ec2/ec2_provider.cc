@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMostPages = 1000;
 
-Refusal No(RefusalClass what, std::string message) {
+Refusal Refuse(RefusalClass what, std::string message) {
   Refusal refusal;
   refusal.what = what;
   refusal.scope = RefusalScope::kRequest;
@@ -30,7 +30,7 @@ Refusal No(RefusalClass what, std::string message) {
 }
 
 Refusal Over() {
-  return No(RefusalClass::kOver, "the machines of this request have come and gone");
+  return Refuse(RefusalClass::kOver, "the machines of this request have come and gone");
 }
 
 bool IsInstanceId(const std::string& id) {
@@ -51,17 +51,17 @@ class Ec2 : public Provider {
 
   LaunchAnswer Launch(const LaunchRequest& request) override {
     const std::string& region = request.ask.place.region;
-    if (!IsSafeName(region)) return No(RefusalClass::kInvalid, "the request names no region");
+    if (!IsSafeName(region)) return Refuse(RefusalClass::kInvalid, "the request names no region");
     STOKER_ASSIGN(const WallTime now, StoreNow());
     if (request.not_after.ms > 0 && now > request.not_after) {
-      return No(RefusalClass::kOver, "the time to send this request is over");
+      return Refuse(RefusalClass::kOver, "the time to send this request is over");
     }
     const auto options = ParseOptions(request.ask.options);
-    if (!options.ok()) return No(RefusalClass::kInvalid, options.status().ToString());
+    if (!options.ok()) return Refuse(RefusalClass::kInvalid, options.status().ToString());
     const auto user_data = UserData(request, *options);
-    if (!user_data.ok()) return No(RefusalClass::kInvalid, user_data.status().ToString());
+    if (!user_data.ok()) return Refuse(RefusalClass::kInvalid, user_data.status().ToString());
     auto params = RunInstances(request, *options, *user_data);
-    if (!params.ok()) return No(RefusalClass::kInvalid, params.status().ToString());
+    if (!params.ok()) return Refuse(RefusalClass::kInvalid, params.status().ToString());
     STOKER_TRY(Note(region));
     if (!options->placement.empty()) {
       const Call group{"ec2", region, "CreatePlacementGroup", CreatePlacementGroup(request)};
@@ -141,7 +141,7 @@ class Ec2 : public Provider {
   // What this process lacks is not EC2's word, but it has done nothing either.
   static LaunchAnswer NoAnswerOf(const Status& status) {
     if (!status.Is(Code::kDenied) && !status.Is(Code::kInvalid)) return status;
-    Refusal refusal = No(RefusalClass::kDenied, status.ToString());
+    Refusal refusal = Refuse(RefusalClass::kDenied, status.ToString());
     refusal.scope = RefusalScope::kAccount;
     return refusal;
   }

@@ -60,9 +60,9 @@ Result<std::map<std::string, std::set<std::string>>> Fleet::Places() {
   return out;
 }
 
-Result<Fleet::Heard> Fleet::ListAll(const std::string& filter) {
+Result<Fleet::Listing> Fleet::ListAll(const std::string& filter) {
   STOKER_ASSIGN(const auto places, Places());
-  Heard out;
+  Listing out;
   size_t silent = 0;
   for (const auto& [project, zones] : places) {
     const size_t before = out.instances.size();
@@ -77,7 +77,7 @@ Result<Fleet::Heard> Fleet::ListAll(const std::string& filter) {
 }
 
 Status Fleet::List(const std::string& project, const std::set<std::string>& zones,
-                   const std::string& filter, Heard* out) {
+                   const std::string& filter, Listing* out) {
   Query query = {{"filter", filter},
                  {"maxResults", "500"},
                  {"returnPartialSuccess", "true"},
@@ -106,7 +106,7 @@ Status Fleet::List(const std::string& project, const std::set<std::string>& zone
 
 // Of other zones nothing was ever asked for.
 void Fleet::NoteSilent(const std::string& project, const std::set<std::string>& zones,
-                       const std::set<std::string>& silent, Heard* out) {
+                       const std::set<std::string>& silent, Listing* out) {
   for (const std::string& zone : silent) {
     if (!zones.contains(zone)) continue;
     out->unheard.push_back(
@@ -140,7 +140,7 @@ Result<std::optional<Found>> Fleet::Find(const std::string& id) {
   if (place) {
     STOKER_ASSIGN(found, Get(place->first, place->second, id));
   } else {
-    STOKER_ASSIGN(Heard heard, ListAll("name = \"" + id + "\""));
+    STOKER_ASSIGN(Listing heard, ListAll("name = \"" + id + "\""));
     if (!heard.instances.empty()) {
       found = std::move(heard.instances.front());
     } else if (!heard.unheard.empty()) {

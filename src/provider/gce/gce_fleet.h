@@ -36,12 +36,12 @@ class Fleet {
   void Remember(const std::string& id, const std::string& project, const std::string& zone);
   // Its project and zone, as far as that is remembered.
   std::optional<std::pair<std::string, std::string>> PlaceOf(const std::string& id);
-  struct Heard {
+  struct Listing {
     std::vector<Instance> instances;
     std::vector<Unheard> unheard;  // zones and whole projects of which nothing is known
   };
   // Of all zones of all projects. An error where no project answers.
-  Result<Heard> ListAll(const std::string& filter);
+  Result<Listing> ListAll(const std::string& filter);
   // None: it is not there.
   Result<std::optional<Instance>> Get(const std::string& project, const std::string& zone,
                                       const std::string& name);
@@ -52,9 +52,9 @@ class Fleet {
   // Zones by project, in which anything may be.
   Result<std::map<std::string, std::set<std::string>>> Places();
   Status List(const std::string& project, const std::set<std::string>& zones,
-              const std::string& filter, Heard* out);
+              const std::string& filter, Listing* out);
   static void NoteSilent(const std::string& project, const std::set<std::string>& zones,
-                         const std::set<std::string>& silent, Heard* out);
+                         const std::set<std::string>& silent, Listing* out);
 
   ComputeApi& api_;
   const cloud::Notes& notes_;

@@ -92,7 +92,7 @@ Result<Holdings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::st
   cloud::Notes notes;  // of which a list needs no other
   notes.places = [&]() -> Result<std::vector<std::string>> { return places; };
   gce::Fleet fleet(api, notes);
-  STOKER_ASSIGN(gce::Fleet::Heard heard, fleet.ListAll(filter));
+  STOKER_ASSIGN(gce::Fleet::Listing heard, fleet.ListAll(filter));
   Holdings out;
   out.now = api.Now();  // known from the list
   for (const Unheard& silent : heard.unheard) out.troubles.push_back(silent.why.ToString());

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "net/host.h"
 #include "net/http_client.h"
 #include "net/percent.h"
+#include "net/system.h"
 
 namespace stoker {
 namespace {
@@ -65,7 +65,7 @@ Result<std::unique_ptr<GceMetadata>> MakeGceMetadata(const std::string& endpoint
 }
 
 std::string GceMetadataEndpoint() {
-  return "http://" + HostVariable("GCE_METADATA_HOST").value_or("169.254.169.254");
+  return "http://" + SystemVariable("GCE_METADATA_HOST").value_or("169.254.169.254");
 }
 
 }  // namespace stoker

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "google/gcloud_config.h"
-#include "net/host.h"
+#include "net/system.h"
 #include "provider/gce/gce_request.h"
 #include "store/open_gcs.h"
 
@@ -17,7 +17,7 @@ constexpr char kGoogleSecretsNext[] =
 
 std::string First(std::initializer_list<const char*> variables) {
   for (const char* name : variables) {
-    if (const auto value = HostVariable(name)) return *value;
+    if (const auto value = SystemVariable(name)) return *value;
   }
   return "";
 }
@@ -75,7 +75,7 @@ Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
   GcloudConfig gcloud;
   if (ProjectOf(settings, gcloud).empty() || ask.where.empty()) {
     // For files and variables alone.
-    STOKER_ASSIGN(gcloud, ReadGcloudConfig(HostGoogleEnvironment({})));
+    STOKER_ASSIGN(gcloud, ReadGcloudConfig(SystemGoogleEnvironment({})));
   }
   GceWish wish{cloud::WishOf(ask)};
   wish.project = ProjectOf(settings, gcloud);

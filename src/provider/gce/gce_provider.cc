@@ -28,7 +28,7 @@ constexpr int kMostTries = 12;  // of one request: its time is over long before
 // seconds later at the soonest (reconcile/). So one with less left than this may have been sent by
 // somebody else. If that is not so, a list is asked in vain.
 constexpr Duration kLeftOfNew = Duration::Seconds(9 * 60 + 57);
-Refusal No(RefusalClass what, std::string message) {
+Refusal Refuse(RefusalClass what, std::string message) {
   Refusal refusal;
   refusal.what = what;
   refusal.scope = RefusalScope::kRequest;
@@ -73,19 +73,19 @@ class Gce : public Provider {
   LaunchAnswer Launch(const LaunchRequest& request) override {
     const Place& place = request.ask.place;
     if (!IsSafeName(place.account) || !IsSafeName(place.zone)) {
-      return No(RefusalClass::kInvalid, "the request names no project and zone");
+      return Refuse(RefusalClass::kInvalid, "the request names no project and zone");
     }
     STOKER_ASSIGN(const WallTime now, StoreNow());
     if (request.not_after.ms > 0 && now > request.not_after) {
-      return No(RefusalClass::kOver, "the time to send this request is over");
+      return Refuse(RefusalClass::kOver, "the time to send this request is over");
     }
     const auto options = ParseOptions(request.ask.options);
-    if (!options.ok()) return No(RefusalClass::kInvalid, options.status().ToString());
+    if (!options.ok()) return Refuse(RefusalClass::kInvalid, options.status().ToString());
     const auto startup = StartupScript(request, *options);
-    if (!startup.ok()) return No(RefusalClass::kInvalid, startup.status().ToString());
+    if (!startup.ok()) return Refuse(RefusalClass::kInvalid, startup.status().ToString());
     Try attempt;
     const auto checked = LaunchBody(request, *options, *startup, attempt);
-    if (!checked.ok()) return No(RefusalClass::kInvalid, checked.status().ToString());
+    if (!checked.ok()) return Refuse(RefusalClass::kInvalid, checked.status().ToString());
     STOKER_TRY(fleet_.Note(GcePlace(place.account, place.zone)));
     while (attempt.number < kMostTries) {
       auto tried = TryOnce(request, *options, *startup, attempt);
@@ -113,12 +113,12 @@ class Gce : public Provider {
       Forget(request.token);
       ++attempt.number;
     }
-    return No(RefusalClass::kOver, "it has failed too often");
+    return Refuse(RefusalClass::kOver, "it has failed too often");
   }
 
   Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override {
     STOKER_ASSIGN(const std::string filter, InstancesFilter(ledger_id, job));
-    STOKER_ASSIGN(Fleet::Heard heard, fleet_.ListAll(filter));
+    STOKER_ASSIGN(Fleet::Listing heard, fleet_.ListAll(filter));
     InstancesSeen out;
     for (const Instance& instance : heard.instances) {
       if (!instance.unsure && IsNamedByRequest(instance.seen)) out.push_back(instance.seen);
@@ -156,7 +156,7 @@ class Gce : public Provider {
     if (!sent || sent->done) return false;
     STOKER_ASSIGN(const std::string body, api_->Read({"GET", sent->path}));
     STOKER_ASSIGN(const Operation operation, ParseOperation(body));
-    Hear(*sent, operation);
+    Remember(*sent, operation);
     return !operation.done;
   }
 
@@ -180,7 +180,7 @@ class Gce : public Provider {
   // What this process lacks is not Google's word, but it has done nothing either.
   static LaunchAnswer NoAnswerOf(const Status& status) {
     if (!status.Is(Code::kDenied) && !status.Is(Code::kInvalid)) return status;
-    Refusal refusal = No(RefusalClass::kDenied, status.ToString());
+    Refusal refusal = Refuse(RefusalClass::kDenied, status.ToString());
     refusal.scope = RefusalScope::kAccount;
     return refusal;
   }
@@ -205,13 +205,13 @@ class Gce : public Provider {
       attempt = sent->attempt;
       STOKER_ASSIGN(const std::string body, api_->Read({"GET", sent->path}));
       STOKER_ASSIGN(const Operation operation, ParseOperation(body));
-      return Heard(request, attempt, operation);
+      return OutcomeOf(request, attempt, operation);
     }
     const std::string id = RequestId(request, attempt);
     STOKER_ASSIGN(const WallTime now, StoreNow());
     if (request.not_after - now < kLeftOfNew) {
       STOKER_ASSIGN(const std::optional<Operation> found, FindOperation(zone, id));
-      if (found) return Heard(request, attempt, *found);
+      if (found) return OutcomeOf(request, attempt, *found);
     }
     STOKER_ASSIGN(const std::string body, LaunchBody(request, options, startup, attempt));
     Outcome out;
@@ -223,7 +223,7 @@ class Gce : public Provider {
     STOKER_ASSIGN(const Reply reply, api_->Send(call));
     if (!reply.failure) {
       STOKER_ASSIGN(const Operation operation, ParseOperation(reply.body));
-      return Heard(request, attempt, operation);
+      return OutcomeOf(request, attempt, operation);
     }
     out.there = IsThere(*reply.failure);
     out.known = IsOtherRequest(*reply.failure);
@@ -234,7 +234,7 @@ class Gce : public Provider {
     return out;
   }
 
-  Outcome Heard(const LaunchRequest& request, const Try& attempt, const Operation& operation) {
+  Outcome OutcomeOf(const LaunchRequest& request, const Try& attempt, const Operation& operation) {
     const Place& place = request.ask.place;
     Sent sent{request,
               ZonePath(place.account, place.zone) + "operations/" + operation.name,
@@ -267,7 +267,7 @@ class Gce : public Provider {
   }
 
   // What has become of it since.
-  void Hear(const Sent& sent, const Operation& operation) {
+  void Remember(const Sent& sent, const Operation& operation) {
     if (!operation.done) return;
     if (!operation.errors.empty() && !AnyRefusesNotice(operation)) {
       (void)Refused(sent.request, operation);
@@ -279,7 +279,7 @@ class Gce : public Provider {
 
   // That it has failed is told to all who look from now on, as its machines were seen before.
   Refusal Refused(const LaunchRequest& request, const Operation& operation) {
-    Refusal refusal = Told(request, operation);
+    Refusal refusal = RefusalIn(request, operation);
     const std::lock_guard lock(mutex_);
     const auto found = sent_.find(request.token);
     if (found != sent_.end()) found->second.refusal = refusal;
@@ -372,7 +372,7 @@ class Gce : public Provider {
       if (!sent.done) {
         const auto body = api_->Read({"GET", sent.path});
         const auto operation = body.ok() ? ParseOperation(*body) : body.status();
-        if (operation.ok()) Hear(sent, *operation);
+        if (operation.ok()) Remember(sent, *operation);
       }
       const auto now = SentBefore(sent.request.token);
       if (now && now->refusal) TellRefused(*now, out);
@@ -408,7 +408,7 @@ class Gce : public Provider {
   }
 
   // A bulk says of itself only that it was rolled back: its parts say why.
-  Refusal Told(const LaunchRequest& request, const Operation& operation) {
+  Refusal RefusalIn(const LaunchRequest& request, const Operation& operation) {
     std::vector<Failure> errors = operation.errors;
     if (request.launches.size() > 1 && !operation.group.empty() && IsLabelValue(operation.group)) {
       const Place& place = request.ask.place;
@@ -444,13 +444,13 @@ class Gce : public Provider {
                     fleet_.Get(place.account, place.zone, name));
       const bool gone = !found || found->seen.state == InstanceState::kGone;
       if (found && found->seen.token != request.token) {
-        return No(RefusalClass::kInvalid, "another machine has the name " + name);
+        return Refuse(RefusalClass::kInvalid, "another machine has the name " + name);
       }
       ids.push_back(gone ? "" : name);
       any = any || !gone;
     }
     if (!any) {
-      return No(RefusalClass::kOver, "the machines of this request have come and gone");
+      return Refuse(RefusalClass::kOver, "the machines of this request have come and gone");
     }
     return ids;
   }

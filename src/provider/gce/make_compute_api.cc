@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "google/credential_source.h"
-#include "net/host.h"
 #include "net/http_client.h"
+#include "net/system.h"
 #include "provider/gce/compute_api.h"
 #include "provider/gce/gce_provider.h"
 
@@ -20,7 +20,7 @@ constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 }  // namespace
 
 std::string ComputeEndpoint() {
-  return HostVariable("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE").value_or("");
+  return SystemVariable("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE").value_or("");
 }
 
 Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
@@ -28,13 +28,13 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
   options.base = ComputeEndpoint();
   if (options.base.empty()) options.base = kGoogle;
   while (EndsWith(options.base, "/")) options.base.pop_back();
-  const HttpPoolOptions http = HostPoolOptions(HostVariable(kCaVariable).value_or(""));
+  const HttpPoolOptions http = SystemPoolOptions(SystemVariable(kCaVariable).value_or(""));
   auto source = std::make_shared<GoogleCredentialSource>(
-      HostGoogleEnvironment(HostCredentialSender(http)), kComputeScope);
+      SystemGoogleEnvironment(SystemCredentialSender(http)), kComputeScope);
   options.token = [source] { return source->Get(); };
   options.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
-  options.now = HostNow;
-  options.seed = HostSeed();
+  options.now = SystemNow;
+  options.seed = SystemSeed();
   auto pool = std::make_shared<HttpPool>(http);
   options.http = [pool](const HttpUrl& url, const HttpRequest& request) {
     return pool->Call(url, request);

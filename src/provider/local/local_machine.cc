@@ -71,7 +71,7 @@ class LocalMachine {
  private:
   Status Begin();
   Status Serve();
-  AgentFacts FactsOfAgent() const;
+  AgentConfig ConfigOfAgent() const;
   void Step();
   int64_t NextWake(int64_t now) const;
   bool SeesNews();
@@ -141,7 +141,7 @@ Status LocalMachine::Begin() {
   }
   STOKER_TRY(Serve());
   STOKER_TRY(WriteLocalMachineInfo(dir_, {getpid(), address_, server_->port(), clock_.Wall()}));
-  agent_.emplace(FactsOfAgent(), [this](const std::string& line) { Log(line); });
+  agent_.emplace(ConfigOfAgent(), [this](const std::string& line) { Log(line); });
   agent_->Start();
   Say("R");
   ReadFolder();
@@ -176,8 +176,8 @@ Status LocalMachine::Serve() {
   return last.WithContext("serving metadata");
 }
 
-AgentFacts LocalMachine::FactsOfAgent() const {
-  AgentFacts facts;
+AgentConfig LocalMachine::ConfigOfAgent() const {
+  AgentConfig facts;
   facts.dir = dir_;
   facts.argv = boot_.agent_argv;
   facts.program = facts.argv.empty() ? "" : facts.argv[0];

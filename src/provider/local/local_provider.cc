@@ -67,7 +67,7 @@ class Local : public LocalProvider {
     size_t over = 0;
     for (size_t index = 0; index < ids.size(); ++index) {
       if (!IsInstanceToken(request.token) || !IsInstanceToken(ids[index])) {
-        return No(RefusalClass::kInvalid, "not a launch token: " + Printable(request.token));
+        return Refuse(RefusalClass::kInvalid, "not a launch token: " + Printable(request.token));
       }
       if (state_.Ended(ids[index])) {
         ++over;
@@ -80,11 +80,11 @@ class Local : public LocalProvider {
     if (over > 0) missing.clear();
     if (!missing.empty()) {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
-        return No(RefusalClass::kOver, "the time to send this request is over");
+        return Refuse(RefusalClass::kOver, "the time to send this request is over");
       }
       if (missing.size() == ids.size()) {
         const std::string line = WhyNotNow(request);
-        if (!line.empty()) return No(RefusalClass::kCapacity, line);
+        if (!line.empty()) return Refuse(RefusalClass::kCapacity, line);
       }
       LocalAllocation inside;
       if (options_.gate.admit) {
@@ -199,7 +199,8 @@ class Local : public LocalProvider {
   }
 
   static LaunchAnswer Over() {
-    return No(RefusalClass::kOver, "the instance of this launch is over; it is not started again");
+    return Refuse(RefusalClass::kOver,
+                  "the instance of this launch is over; it is not started again");
   }
 
   // "" = it may stand in line, or need not.
@@ -215,7 +216,7 @@ class Local : public LocalProvider {
   }
 
   // Its scope is this machine: there is no other place of this provider.
-  static LaunchAnswer No(RefusalClass what, std::string message) {
+  static LaunchAnswer Refuse(RefusalClass what, std::string message) {
     Refusal refusal;
     refusal.what = what;
     const bool passes = what == RefusalClass::kCapacity;
@@ -231,12 +232,12 @@ class Local : public LocalProvider {
   static LaunchAnswer NoOf(const Status& status) {
     switch (status.code()) {
       case Code::kNoSpace:
-        return No(RefusalClass::kCapacity, status.ToString());
+        return Refuse(RefusalClass::kCapacity, status.ToString());
       case Code::kInvalid:
-        return No(RefusalClass::kInvalid, status.ToString());
+        return Refuse(RefusalClass::kInvalid, status.ToString());
       case Code::kDenied:
       case Code::kNotFound:  // the program that is to be the machine: another may have it
-        return No(RefusalClass::kDenied, status.ToString());
+        return Refuse(RefusalClass::kDenied, status.ToString());
       default:
         return status;
     }

@@ -17,9 +17,9 @@
 #include "provider/agent/agent_keeper.h"
 #include "provider/slurm/slurm_ask.h"
 #include "provider/slurm/slurm_folder.h"
-#include "provider/slurm/slurm_host.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_judge.h"
+#include "provider/slurm/slurm_platform.h"
 #include "provider/slurm/slurm_tools.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
@@ -76,7 +76,7 @@ class Node {
   Status Begin();
   Status MakeDir();
   void SweepBeside(const std::string& mine) const;
-  AgentFacts FactsOfAgent() const;
+  AgentConfig ConfigOfAgent() const;
   void Step();
   void Look();
   void LearnWho();
@@ -117,7 +117,7 @@ Status Node::Begin() {
   STOKER_TRY(MakeDir());
   const Duration limit = request_.limit.ms > 0 ? request_.limit : kUsualLimit;
   STOKER_TRY(folder_.KeepNode(index_, {AddressOf(tools_), clock_.Wall() + limit}));
-  agent_.emplace(FactsOfAgent(), [this](const std::string& line) { Log(line); });
+  agent_.emplace(ConfigOfAgent(), [this](const std::string& line) { Log(line); });
   agent_->Start();
   return Status::Ok();
 }
@@ -160,8 +160,8 @@ void Node::SweepBeside(const std::string& mine) const {
   }
 }
 
-AgentFacts Node::FactsOfAgent() const {
-  AgentFacts facts;
+AgentConfig Node::ConfigOfAgent() const {
+  AgentConfig facts;
   facts.dir = dir_;
   facts.program = "/proc/self/exe";
   facts.argv = {"stoker", kAgentVerb, dir_};

@@ -28,7 +28,7 @@ constexpr Duration kRemembered = Duration::Minutes(5);  // MinJobAge, as Slurm h
 constexpr Duration kSkew = Duration::Seconds(5);        // of a file server's clock
 constexpr Duration kDefaultLimit = Duration::Hours(24);
 
-LaunchAnswer No(RefusalClass what, RefusalScope scope, std::string message) {
+LaunchAnswer Refuse(RefusalClass what, RefusalScope scope, std::string message) {
   Refusal refusal;
   refusal.what = what;
   refusal.scope = scope;
@@ -37,8 +37,8 @@ LaunchAnswer No(RefusalClass what, RefusalScope scope, std::string message) {
 }
 
 LaunchAnswer Over() {
-  return No(RefusalClass::kOver, RefusalScope::kRequest,
-            "Slurm's job of this request is over; it is not sent again");
+  return Refuse(RefusalClass::kOver, RefusalScope::kRequest,
+                "Slurm's job of this request is over; it is not sent again");
 }
 
 std::vector<std::string> IdsOf(const LaunchRequest& request, int64_t job) {
@@ -70,12 +70,12 @@ class Slurm : public Provider {
   LaunchAnswer Launch(const LaunchRequest& request) override {
     if (!IsSlurmToken(request.token) || !IsSafeName(request.job) ||
         !IsSafeName(request.ledger_id) || request.launches.empty()) {
-      return No(RefusalClass::kInvalid, RefusalScope::kRequest,
-                "not a request: " + Printable(request.token));
+      return Refuse(RefusalClass::kInvalid, RefusalScope::kRequest,
+                    "not a request: " + Printable(request.token));
     }
     const auto ask = ParseSlurmAsk(request.ask.options);
     if (!ask.ok()) {
-      return No(RefusalClass::kInvalid, RefusalScope::kRequest, ask.status().ToString());
+      return Refuse(RefusalClass::kInvalid, RefusalScope::kRequest, ask.status().ToString());
     }
     if (!ask->state.empty() && ask->state != options_.state_dir) {
       return Status(Code::kUnavailable, "job " + request.job +
@@ -89,8 +89,8 @@ class Slurm : public Provider {
     if (found.live != 0) return IdsOf(request, found.live);
     if (found.IsOver()) return Over();
     if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
-      return No(RefusalClass::kOver, RefusalScope::kRequest,
-                "the time to send this request is over");
+      return Refuse(RefusalClass::kOver, RefusalScope::kRequest,
+                    "the time to send this request is over");
     }
     // Whoever asks may know of a notice alone, which a scancel is, too.
     STOKER_ASSIGN(const bool cancelled, IsCancelled(request, all));
@@ -348,14 +348,14 @@ class Slurm : public Provider {
   LaunchAnswer Send(const LaunchRequest& request, const SlurmAsk& ask, const SlurmFolder& folder) {
     const auto binary = BinaryFor(request.binary_digest);
     if (!binary.ok()) {
-      return No(RefusalClass::kDenied, RefusalScope::kAccount, binary.status().ToString());
+      return Refuse(RefusalClass::kDenied, RefusalScope::kAccount, binary.status().ToString());
     }
     const SlurmPaths paths{folder.path(), *binary};
     SlurmAsk named = ask;
     if (!ask.gpu_name.empty()) named.gpu_name = GpuNameThere(AskSlurmPlaces(tools_), ask.gpu_name);
     const auto words = SbatchWords(request, named, paths);
     if (!words.ok()) {
-      return No(RefusalClass::kInvalid, RefusalScope::kRequest, words.status().ToString());
+      return Refuse(RefusalClass::kInvalid, RefusalScope::kRequest, words.status().ToString());
     }
     state_.ClearUnsent(clock_.Wall());
     STOKER_TRY(state_.Make(request));
@@ -381,7 +381,7 @@ class Slurm : public Provider {
                        const std::string& sending, const Status& failed, const std::string& said) {
     if (failed.Is(Code::kDenied)) {
       folder.EndSending(sending);
-      return No(RefusalClass::kDenied, RefusalScope::kAccount, failed.ToString());
+      return Refuse(RefusalClass::kDenied, RefusalScope::kAccount, failed.ToString());
     }
     if (failed.Is(Code::kTimeout)) return failed;
     LaunchAnswer answer = SlurmRefusal(said);

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "provider/slurm/slurm_ask.h"
-#include "provider/slurm/slurm_host.h"
 #include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_platform.h"
 #include "provider/slurm/slurm_refusal.h"
 
 namespace stoker {

@@ -25,7 +25,7 @@ namespace {
 
 using Prospect = std::pair<std::string, Result<BoxProspect>>;
 
-Refusal No(RefusalClass what, RefusalScope scope, std::string message) {
+Refusal Refuse(RefusalClass what, RefusalScope scope, std::string message) {
   Refusal refusal;
   refusal.what = what;
   refusal.scope = scope;
@@ -65,23 +65,23 @@ class Ssh : public SshProvider {
 
   LaunchAnswer Launch(const LaunchRequest& request) override {
     if (!IsInstanceToken(request.token) || !IsSafeName(request.job)) {
-      return No(RefusalClass::kInvalid, RefusalScope::kRequest,
-                "not a launch token: " + Printable(request.token));
+      return Refuse(RefusalClass::kInvalid, RefusalScope::kRequest,
+                    "not a launch token: " + Printable(request.token));
     }
     const auto pool = PoolOf(request.ask.place.account);
     if (!pool.ok()) {
-      return No(RefusalClass::kDenied, RefusalScope::kAccount, pool.status().ToString());
+      return Refuse(RefusalClass::kDenied, RefusalScope::kAccount, pool.status().ToString());
     }
     STOKER_ASSIGN(ObjectStore * store, options_.store());
     STOKER_ASSIGN(std::optional<BoxNote> note, ReadBoxNote(*store, request.job, request.token));
     if (note && !note->gone.empty()) {
-      return No(RefusalClass::kOver, RefusalScope::kRequest,
-                note->word + " will not come back, " + note->gone + " said");
+      return Refuse(RefusalClass::kOver, RefusalScope::kRequest,
+                    note->word + " will not come back, " + note->gone + " said");
     }
     if (!note) {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
-        return No(RefusalClass::kOver, RefusalScope::kRequest,
-                  "the time to send this request is over");
+        return Refuse(RefusalClass::kOver, RefusalScope::kRequest,
+                      "the time to send this request is over");
       }
       const LaunchAnswer chosen = Choose(request, *pool);
       if (!chosen.ok()) return chosen;
@@ -228,11 +228,11 @@ class Ssh : public SshProvider {
     }
     if (best != nullptr) return std::vector<std::string>{best->first};
     if (never.size() == pool.size() && of_itself == 0) {
-      return No(RefusalClass::kInvalid, RefusalScope::kRequest,
-                "no box of the pool could ever run it: " + Join(never, "; "));
+      return Refuse(RefusalClass::kInvalid, RefusalScope::kRequest,
+                    "no box of the pool could ever run it: " + Join(never, "; "));
     }
     if (!broken.empty()) {
-      return No(RefusalClass::kDenied, RefusalScope::kAccount, Join(broken, "; "));
+      return Refuse(RefusalClass::kDenied, RefusalScope::kAccount, Join(broken, "; "));
     }
     std::vector<std::string> all = never;
     all.insert(all.end(), silent.begin(), silent.end());

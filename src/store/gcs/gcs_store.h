@@ -16,7 +16,7 @@
 #include <string>
 
 #include "port/object_store.h"
-#include "port/rest.h"
+#include "port/pause.h"
 #include "store/bucket/retrying_carrier.h"
 #include "store/gcs/gcs_client.h"
 #include "store/gcs/gcs_upload.h"
@@ -39,7 +39,7 @@ struct GcsStoreOptions {
 };
 
 // Thread-safe.
-class GcsStore : public ObjectStore, public CanRest {
+class GcsStore : public ObjectStore, public Pausable {
  public:
   // Sends nothing yet.
   static Result<std::unique_ptr<GcsStore>> Open(GcsStoreOptions options);
@@ -66,7 +66,7 @@ class GcsStore : public ObjectStore, public CanRest {
                                                   bool executable = false) override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
-  void Rest(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }
+  void Pause(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }
   Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override;
 
  private:

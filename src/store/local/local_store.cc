@@ -25,7 +25,7 @@ Status NoFile(const std::string& path) {
                 "Somebody put it there by hand; restore the file from a copy");
 }
 
-void Pause() {
+void ShortPause() {
   const struct timespec wait = {0, 1'000'000};
   nanosleep(&wait, nullptr);
 }
@@ -191,7 +191,7 @@ Result<bool> LocalStore::HasRevision(const std::string& key) {
 Result<LocalStore::Found> LocalStore::Find(const std::string& key, bool open) {
   STOKER_TRY(local::ValidateKey(key));
   for (int look = 0; look < kLooks; ++look) {
-    if (look >= kQuickLooks) Pause();
+    if (look >= kQuickLooks) ShortPause();
     STOKER_ASSIGN(const sys::ScopedFd rev_dir, OpenRevDir(key));
     if (rev_dir.valid()) {
       auto found = FindRevision(key, rev_dir.get(), open);
@@ -209,8 +209,8 @@ Result<LocalStore::Found> LocalStore::Find(const std::string& key, bool open) {
                 "Somebody removed files there by hand; restore the folder from a copy");
 }
 
-void LocalStore::Rest(Duration time) {
-  if (time.ms > 0) Pause();
+void LocalStore::Pause(Duration time) {
+  if (time.ms > 0) ShortPause();
 }
 
 Result<Object> LocalStore::Get(const std::string& key) {

@@ -9,14 +9,14 @@
 #include <memory>
 #include <string>
 
-#include "port/rest.h"
+#include "port/pause.h"
 #include "store/local/local_folder.h"
 
 namespace stoker {
 
 // Thread-safe. The clock is this machine's. Files are one's own, or those
 // of whoever may write in the root.
-class LocalStore : public ObjectStore, public CanRest {
+class LocalStore : public ObjectStore, public Pausable {
  public:
   struct Options {
     // fsync of data and directories before a write is confirmed. Without it a power cut (not the
@@ -50,7 +50,7 @@ class LocalStore : public ObjectStore, public CanRest {
   Status Settle() override;
   Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override;
   // A disk damages nothing on the way that is whole a moment later.
-  void Rest(Duration time) override;
+  void Pause(Duration time) override;
   // Into a file in .tmp, which is swept when nobody has written it for an hour.
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "port/object_store.h"
-#include "port/rest.h"
+#include "port/pause.h"
 #include "store/bucket/retrying_carrier.h"
 #include "store/s3/s3_client.h"
 
@@ -35,7 +35,7 @@ struct S3StoreOptions {
 };
 
 // Thread-safe.
-class S3Store : public ObjectStore, public CanRest {
+class S3Store : public ObjectStore, public Pausable {
  public:
   // Sends nothing yet.
   static Result<std::unique_ptr<S3Store>> Open(S3StoreOptions options);
@@ -62,7 +62,7 @@ class S3Store : public ObjectStore, public CanRest {
                                                   bool executable = false) override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
-  void Rest(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }
+  void Pause(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }
   Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override;
 
  private:

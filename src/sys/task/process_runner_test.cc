@@ -476,8 +476,8 @@ TEST(ProcessRunner, EachRefusalHasItsReason) {
             std::string::npos);
 }
 
-// Found by chaos: the box died of kill -9 while the program was being started, and the user got
-// the blame. It is no reason to end processes in a lesser way from then on either.
+// Found by chaos: the enclosure died of kill -9 while the program was being started, and the user
+// got the blame. It is no reason to end processes in a lesser way from then on either.
 TEST(ProcessRunner, BoxThatDiesWhileItStartsIsTheMachinesFault) {
   const std::string dying = testing::TempDir() + "dying-" + std::to_string(getpid());
   ASSERT_TRUE(sys::WriteFileAtomic(dying, "#!/bin/sh\nkill -9 $$\n", 0755, false).ok());

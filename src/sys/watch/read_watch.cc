@@ -54,7 +54,7 @@ ReadWatch::ReadWatch(const std::string& root,
   }
 }
 
-void ReadWatch::Heard(uint32_t mask, const std::string& path) {
+void ReadWatch::OnEvent(uint32_t mask, const std::string& path) {
   const std::lock_guard lock(mutex_);
   // Under another name it would be read unheard.
   if ((mask & IN_ISDIR) != 0) {

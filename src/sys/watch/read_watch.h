@@ -22,7 +22,7 @@ class ReadWatch {
   // Hints that it needs besides those of writes: inotify(7).
   static const uint32_t kMask;
   // What happened to one path: an event's mask.
-  void Heard(uint32_t mask, const std::string& path);
+  void OnEvent(uint32_t mask, const std::string& path);
   // Hints were lost, or are not to be had.
   void Lost();
   // More hints are of use.

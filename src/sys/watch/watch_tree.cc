@@ -159,7 +159,7 @@ void WatchTree::Convert(const inotify_event& event, std::vector<FileEvent>* out)
   if (event.len == 0) return;
   const std::string path = folder.empty() ? event.name : folder + "/" + event.name;
   const bool directory = (event.mask & IN_ISDIR) != 0;
-  if (hears_reads_) reads_->Heard(event.mask, path);
+  if (hears_reads_) reads_->OnEvent(event.mask, path);
   if ((event.mask & ReadWatch::kMask) != 0) return;
   if (!moved_from_.empty() && (event.mask & IN_MOVED_TO) != 0 && event.cookie == cookie_) {
     FileEvent moved = Made(FileEvent::Kind::kMovedIn, path, directory);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "aws/account/account.h"
-#include "net/host.h"
 #include "net/http_client.h"
+#include "net/system.h"
 #include "provider/ec2/api/aws_api.h"
 
 namespace stoker {
@@ -30,8 +30,8 @@ Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory) {
                           AwsVariantOf(account->outside, account->config, service));
   };
   options.memory = std::move(memory);
-  options.now = HostNow;
-  options.seed = HostSeed();
+  options.now = SystemNow;
+  options.seed = SystemSeed();
   auto pool = std::make_shared<HttpPool>(account->http);
   options.http = [pool](const HttpUrl& url, const HttpRequest& request) {
     return pool->Call(url, request);

@@ -104,7 +104,8 @@ class EventTeller {
       return;
     }
     Say(attempt.number, now);
-    if (attempt.ending) whys_[attempt.number] = attempt.ending->why;
+    const bool ended = attempt.state == AttemptState::kEnded && attempt.ending;
+    if (ended) whys_[attempt.number] = attempt.ending->why;
   }
 
   // Nothing was told of it, and nothing need be: it begins, or runs, for the first time.

@@ -3,6 +3,7 @@
 // It stands in the record, so that whoever looks next goes on from there. Plain data.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/time.h"
@@ -28,6 +29,10 @@ enum class RefusalScope {
   kRegion,   // that market in all of the region, whatever the type
   kAccount,  // anything of that provider's account
 };
+
+// As long as a refusal's message is in a record: what is longer is cut there, and a provider that
+// says what to do sees to it that this is not what is cut.
+inline constexpr size_t kMostRefusalText = 500;
 
 struct Refusal {
   RefusalClass what = RefusalClass::kCapacity;

@@ -17,9 +17,6 @@ constexpr Duration kLongestPause = Duration::Minutes(1);
 // rarely: after 1, 2, 4 and 8 minutes.
 constexpr Duration kWindow = Duration::Hours(1);
 constexpr int64_t kMostDoublings = 3;
-// Providers' messages are a line or two; what is longer says no more.
-constexpr size_t kMostMessage = 300;
-
 // Nobody looks after a job that waits for longer than this: a provider that says so is not
 // believed.
 constexpr Duration kLongestWait = Duration::Hours(24);
@@ -89,7 +86,7 @@ Refusal Judged(const Job& job, const Request& request, Refusal refusal, WallTime
   refusal.wait = std::clamp(refusal.wait, Duration{}, kLongestWait);
   JudgeConsistency(job, request, &refusal);
   const RefusalClass what = refusal.what;
-  refusal.message = CutText(refusal.message, kMostMessage);
+  refusal.message = CutText(refusal.message, kMostRefusalText);
   refusal.final = what == RefusalClass::kInvalid || what == RefusalClass::kOver ||
                   (what == RefusalClass::kDenied && (judge || BugIsOn("denied-is-final"))) ||
                   (what == RefusalClass::kCapacity && BugIsOn("full-is-refused"));
@@ -143,7 +140,7 @@ bool NoteStarts(Job& job, const std::vector<StartOutcome>& outcomes, WallTime at
       launch.start_refusal = outcome.refusal;
       launch.start_refusal->at = at;
       launch.start_refusal->wait = std::clamp(outcome.refusal->wait, Duration{}, kLongestWait);
-      launch.start_refusal->message = CutText(outcome.refusal->message, kMostMessage);
+      launch.start_refusal->message = CutText(outcome.refusal->message, kMostRefusalText);
       changed = true;
     }
   }

@@ -178,7 +178,7 @@ class Ec2 : public Provider {
 
   // What EC2 makes of a token that it knows already, and which others have used.
   LaunchAnswer Refused(const LaunchRequest& request, const Call& call, const Failure& failure) {
-    auto refusal = RefusalOf(failure);
+    auto refusal = RefusalOf(failure, request.ask);
     if (!refusal) return StatusOf(Described(call), failure);
     // A group, a network or a profile may have been deleted since it was looked up: who submits
     // next looks anew.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/ec2_rights.h"
 
+#include <algorithm>
+
 #include "aws/config.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -43,6 +45,9 @@ using ec2::Failure;
 // EC2 says which right it was that lacked, of the several that a call needs: "… is not authorized
 // to perform: iam:PassRole on resource: …".
 std::string LackedIn(const Failure& failure, const std::string& action) {
+  if (EndsWith(failure.code, "ServiceLinkedRoleCreationNotPermitted")) {
+    return "iam:CreateServiceLinkedRole";
+  }
   constexpr std::string_view kMark = "perform: ";
   const size_t at = failure.message.find(kMark);
   if (at == std::string::npos) return action;
@@ -57,7 +62,8 @@ RightTried Outcome(const std::string& action, const Result<ec2::Reply>& reply) {
   }
   const Status why = ec2::StatusOf(ec2::Described({"", "", action}), *reply->failure);
   if (why.Is(Code::kDenied)) {
-    return {LackedIn(*reply->failure, action), Tried::kDenied, reply->failure->code};
+    const std::string said = reply->failure->code + (why.next().empty() ? "" : "; " + why.next());
+    return {LackedIn(*reply->failure, action), Tried::kDenied, said};
   }
   // It was let through, to be refused for what it asks.
   if (why.Is(Code::kNotFound)) return {action, Tried::kAllowed, ""};
@@ -70,10 +76,13 @@ RightTried TryDry(AwsApi& api, const std::string& region, const std::string& act
   return Outcome("ec2:" + action, api.Repeat({"ec2", region, action, std::move(params)}));
 }
 
-// A launch of the usual machine, which needs all that is needed to read, too.
-RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& profile) {
+// A launch of the usual machine, which needs all that is needed to read, too. On spot the account
+// must have a role of its own, or whoever asks first must be allowed to make it.
+RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& profile,
+                     bool spot) {
   const std::string action = "ec2:RunInstances";
   Ec2Wish wish;
+  wish.spot = spot;
   wish.region = region;
   wish.profile = profile;
   const auto offers = ResolveEc2(api, wish);
@@ -130,7 +139,9 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
   out.push_back(Outcome(
       "iam:GetInstanceProfile",
       api.Repeat({"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}})));
-  out.push_back(TryLaunch(api, region, profile));
+  out.push_back(TryLaunch(api, region, profile, false));
+  out.push_back(TryLaunch(api, region, profile, true));
+  if (out.back().outcome != Tried::kDenied) out.back().action += " on spot";
   out.push_back(TryDry(api, region, "CreateSecurityGroup",
                        {{"GroupName", ec2::GroupName(ledger_id) + "-trial"},
                         {"GroupDescription", "stoker: a trial"},
@@ -226,6 +237,14 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
     key["Condition"] = own["Condition"];
     all.push_back(key);
   }
+  if (submitter) {  // the first who asks for spot in an account makes this role of Amazon's
+    constexpr const char* kSpotService = "spot.amazonaws.com";
+    ordered_json spot =
+        Allow("SpotRole", "iam:CreateServiceLinkedRole",
+              arn + ":iam::*:role/aws-service-role/" + kSpotService + "/AWSServiceRoleForEC2Spot");
+    spot["Condition"] = {{"StringEquals", {{"iam:AWSServiceName", kSpotService}}}};
+    all.push_back(spot);
+  }
   ordered_json pass = Allow("Role", "iam:PassRole", arn + ":iam::*:role/" + role);
   pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", "ec2.amazonaws.com"}}}};
   all.push_back(pass);
@@ -246,7 +265,8 @@ std::vector<Finding> TellRights(const std::vector<RightTried>& all, const std::s
   std::vector<Finding> findings;
   std::vector<std::string> lacking;
   for (const RightTried& tried : all) {
-    if (tried.outcome == Tried::kDenied) lacking.push_back(tried.action);
+    const bool told = std::find(lacking.begin(), lacking.end(), tried.action) != lacking.end();
+    if (tried.outcome == Tried::kDenied && !told) lacking.push_back(tried.action);
     const char* level = tried.outcome == Tried::kAllowed  ? "ok"
                         : tried.outcome == Tried::kDenied ? "bad"
                                                           : "note";

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "job/refusal.h"
+#include "provider/cloud/refusal_rows.h"
 #include "provider/gce/gce_answer.h"
 
 namespace stoker::gce {
@@ -16,6 +18,8 @@ namespace stoker::gce {
 // A no to a launch, at once or at the end of its operation. Unset: it is none, whatever was asked
 // for may have been made (5xx, an answer that says nothing). `machines`: as many as were asked for.
 std::optional<Refusal> RefusalOf(const Failure& failure, size_t machines = 1);
+// The table that it goes by; docs/refusals.md is printed from it.
+std::span<const cloud::RefusalRow> RefusalRows();
 // Of an operation that is done and has failed, of which nothing is left; the one of its errors that
 // says most.
 Refusal RefusalOfOperation(const std::vector<Failure>& errors, size_t machines = 1);

@@ -43,6 +43,8 @@ def run_instances(ec2, region_name, asked):
     launch.given = given
     if token[0]:
         region.tokens[token] = launch
+    if plan["Market"] == "spot":
+        ec2.world.spot_role = True
     for instance in launch.instances:
         ec2.machines.launch(instance)
     return views.reservation(launch.reservation, launch.instances)

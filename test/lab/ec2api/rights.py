@@ -12,6 +12,11 @@ import re
 from test.lab.ec2api.errors import Refusal
 from test.lab.ec2api.world import ACCOUNT
 
+NO_SPOT_ROLE = Refusal(
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
+    "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.",
+    403,
+)
 KINDS = {
     "i": "instance",
     "vol": "volume",
@@ -105,6 +110,9 @@ def _launch(ec2, region, asked):
     market = asked.get("InstanceMarketOptions", {}).get("MarketType")
     if market == "spot":
         kinds["spot-instances-request"] = "*"
+        if not ec2.world.spot_role:  # the first who asks in an account makes it
+            role = "role/aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot"
+            yield "iam:CreateServiceLinkedRole", f"arn:aws:iam::{ACCOUNT}:{role}", {"iam:awsservicename": "spot.amazonaws.com"}
     cards = asked.get("NetworkInterfaces", [])
     subnet = asked.get("SubnetId") or (cards and cards[0].get("SubnetId"))
     if subnet:
@@ -181,6 +189,8 @@ class Rights:
         for action, resource, context in wanted:
             self.used.add((key, action))
             if not allows(policy, action, resource, context):
+                if action == "iam:CreateServiceLinkedRole":
+                    raise NO_SPOT_ROLE
                 raise Refusal(
                     code,
                     f"User: arn:aws:iam::{ACCOUNT}:user/{key} is not authorized to "

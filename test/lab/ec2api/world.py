@@ -87,6 +87,7 @@ class World:
     def __init__(self):
         self.lock = threading.RLock()
         self.regions = {}
+        self.spot_role = False  # AWSServiceRoleForEC2Spot, made by the first who may and asks for spot
 
     def region(self, name):
         return self.regions.setdefault(name, Region(name))

@@ -2,146 +2,71 @@
 #include "provider/ec2/api/ec2_errors.h"
 
 #include "base/text.h"
+#include "provider/ec2/api/ec2_words.h"
 
 namespace stoker::ec2 {
 namespace {
 
-using Class = RefusalClass;
-using Scope = RefusalScope;
-
-struct Row {
-  std::string_view code;
-  Class what;
-  Scope scope;
-  int64_t wait_s = 0;
-  std::string_view next = "";  // what a person can do
-};
-
-constexpr std::string_view kQuotaNext =
-    "Ask for more at https://console.aws.amazon.com/servicequotas (EC2), or name another region";
-constexpr std::string_view kKeysNext = "Check the keys: 'aws sts get-caller-identity'";
-constexpr std::string_view kRightsNext = "'stoker doctor --iam' prints the rights that are needed";
-constexpr std::string_view kSubnetNext = "Name another zone, or make its subnet larger";
-
-constexpr Row kRows[] = {
-    // No room at this moment.
-    {"InsufficientInstanceCapacity", Class::kCapacity, Scope::kZone},
-    {"InsufficientCapacity", Class::kCapacity, Scope::kZone},
-    {"InsufficientHostCapacity", Class::kCapacity, Scope::kZone},
-    {"InsufficientCapacityOnHost", Class::kCapacity, Scope::kZone},
-    {"InsufficientReservedInstanceCapacity", Class::kCapacity, Scope::kZone},
-    {"InsufficientVolumeCapacity", Class::kCapacity, Scope::kZone},
-    {"InsufficientFreeAddressesInSubnet", Class::kCapacity, Scope::kZone, 0, kSubnetNext},
-    {"ReservationCapacityExceeded", Class::kCapacity, Scope::kZone},
-    {"UnfulfillableCapacity", Class::kCapacity, Scope::kZone},
-    {"Unsupported", Class::kCapacity, Scope::kZone},
-    {"VolumeTypeNotAvailableInZone", Class::kCapacity, Scope::kZone},
-    {"SpotMaxPriceTooLow", Class::kCapacity, Scope::kMarket},
-    // The account may not have so much.
-    {"VcpuLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"InstanceLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"MaxSpotInstanceCountExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"VolumeLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"MaxIOPSLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"NetworkInterfaceLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"PrivateIpAddressLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"PlacementGroupLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
-    {"PendingVerification", Class::kQuota, Scope::kRegion, 600,
-     "Amazon checks the account; that takes minutes to hours"},
-    // Too many requests.
-    {"RequestLimitExceeded", Class::kThrottled, Scope::kAccount},
-    {"Throttling", Class::kThrottled, Scope::kAccount},
-    {"ThrottlingException", Class::kThrottled, Scope::kAccount},
-    {"EC2ThrottledException", Class::kThrottled, Scope::kAccount},
-    {"RequestThrottled", Class::kThrottled, Scope::kAccount},
-    // Whoever asked may not.
-    {"UnauthorizedOperation", Class::kDenied, Scope::kAccount, 0, kRightsNext},
-    {"AccessDenied", Class::kDenied, Scope::kAccount, 0, kRightsNext},
-    {"AccessDeniedException", Class::kDenied, Scope::kAccount, 0, kRightsNext},
-    {"AuthFailure", Class::kDenied, Scope::kAccount, 0, kKeysNext},
-    {"InvalidClientTokenId", Class::kDenied, Scope::kAccount, 0, kKeysNext},
-    {"UnrecognizedClientException", Class::kDenied, Scope::kAccount, 0, kKeysNext},
-    {"SignatureDoesNotMatch", Class::kDenied, Scope::kAccount, 0, kKeysNext},
-    {"IncompleteSignature", Class::kDenied, Scope::kAccount, 0, kKeysNext},
-    {"MissingAuthenticationToken", Class::kDenied, Scope::kAccount, 0, kKeysNext},
-    {"ExpiredToken", Class::kDenied, Scope::kAccount, 0, "Log in again"},
-    {"ExpiredTokenException", Class::kDenied, Scope::kAccount, 0, "Log in again"},
-    {"RequestExpired", Class::kDenied, Scope::kAccount, 0,
-     "Log in again, or set this machine's clock"},
-    {"Blocked", Class::kDenied, Scope::kAccount, 0, "Ask Amazon's support: the account is blocked"},
-    {"OptInRequired", Class::kDenied, Scope::kAccount, 0,
-     "Subscribe to the image in the marketplace, or enable the region for the account"},
-    // It names what was made a moment ago. (A profile: see below.)
-    {"InvalidGroup.NotFound", Class::kNotYetConsistent, Scope::kRequest},
-    {"InvalidSecurityGroupID.NotFound", Class::kNotYetConsistent, Scope::kRequest},
-    {"InvalidLaunchTemplateId.NotFound", Class::kNotYetConsistent, Scope::kRequest},
-    {"InvalidPlacementGroup.Unknown", Class::kNotYetConsistent, Scope::kRequest},
-    // Its machines have come and gone; another request may be made of other parameters.
-    {"IdempotentInstanceTerminated", Class::kOver, Scope::kRequest},
-    {"IdempotentParameterMismatch", Class::kOver, Scope::kRequest},
-    // Nobody can be given this in that zone.
-    {"InvalidZone.NotFound", Class::kInvalid, Scope::kZone},
-    {"InvalidAvailabilityZone", Class::kInvalid, Scope::kZone},
-    {"InvalidSubnetID.NotFound", Class::kInvalid, Scope::kZone},
-    {"InvalidSubnet", Class::kInvalid, Scope::kZone},
-};
-
-const Row* Find(std::string_view code) {
-  // "Client.InternalError", "Server.InsufficientInstanceCapacity": the side is not of the name.
+// "Client.InternalError", "Server.InsufficientInstanceCapacity": the side is not of the name.
+std::string_view Bare(std::string_view code) {
   for (const char* side : {"Client.", "Server."}) {
     if (StartsWith(code, side)) code.remove_prefix(7);
   }
-  for (const Row& row : kRows) {
-    if (row.code == code) return &row;
+  return code;
+}
+
+const cloud::RefusalRow* Find(const Failure& failure) {
+  const std::string_view code = Bare(failure.code);
+  for (const std::string_view name : {code, code.substr(0, code.find('.'))}) {
+    for (const cloud::RefusalRow& row : kRows) {
+      if (cloud::Fits(row, name, failure.message)) return &row;
+    }
   }
   return nullptr;
 }
 
-std::string Words(const Failure& failure, std::string_view next) {
-  std::string text = failure.code;
-  if (!failure.message.empty()) text += ": " + failure.message;
-  if (next.empty()) return text;
-  return text + (EndsWith(text, ".") ? " " : ". ") + std::string(next);
-}
-
-// What follows where the table says nothing better.
-std::string_view NextOf(Class what, std::string_view own) {
-  if (!own.empty()) return own;
-  switch (what) {
-    case Class::kCapacity:
-      return "Other zones are asked, and this one again later; another type may have room";
-    case Class::kQuota:
-      return kQuotaNext;
-    case Class::kThrottled:
-      return "It is asked again, more slowly";
-    case Class::kDenied:
-      return kRightsNext;
-    case Class::kNotYetConsistent:
-      return "It was made just now, or is gone: it is asked again for some minutes";
-    case Class::kOver:
-      return "Its machines are looked up, or another request follows";
-    default:
-      return "Nothing was made: correct the job and submit it again";
+// Which of the account's quotas counts machines of that type and market. Source: "Amazon EC2
+// service quotas" (Service Quotas, code ec2). "" = not known.
+std::string QuotaOf(const Ask& ask) {
+  struct Quota {
+    std::string_view families;  // each between two spaces
+    std::string_view on_demand, spot;
+  };
+  constexpr Quota kQuotas[] = {{" a c d h i m r t z ", "L-1216C47A", "L-34B43A08"},
+                               {" g gr vt ", "L-DB2E81BA", "L-3819A6DF"},
+                               {" p ", "L-417A185B", "L-7212CCBC"},
+                               {" x ", "L-7295265B", "L-E3A00192"},
+                               {" f ", "L-74FC7D96", "L-88CF9481"},
+                               {" inf ", "L-1945791B", "L-B5D1601B"},
+                               {" trn ", "L-2C3B7624", "L-6B0D517C"},
+                               {" dl ", "L-6E869C2A", "L-85EED4F7"}};
+  const size_t end = ask.type.find_first_of("0123456789");
+  if (end == 0 || end == std::string::npos) return "";
+  // Of spot, the newer ones have a quota of their own.
+  const bool newer = ask.type[0] == 'p' && ask.type[end] >= '5';
+  if (end == 1 && newer && ask.market == "spot") return "L-C4BD4855";
+  const std::string family = " " + ask.type.substr(0, end) + " ";
+  for (const Quota& quota : kQuotas) {
+    if (quota.families.find(family) == std::string_view::npos) continue;
+    return std::string(ask.market == "spot" ? quota.spot : quota.on_demand);
   }
+  return "";
 }
 
-Refusal Make(Class what, Scope scope, int64_t wait_s, std::string message) {
-  Refusal refusal;
-  refusal.what = what;
-  refusal.scope = scope;
-  refusal.wait = Duration::Seconds(wait_s);
-  refusal.message = std::move(message);
-  return refusal;
-}
-
-// A profile that was made a moment ago: EC2 does not know it yet, and has no code for that.
-bool IsNewProfile(const Failure& failure) {
-  return failure.code == "InvalidParameterValue" &&
-         failure.message.find("Invalid IAM Instance Profile") != std::string::npos;
+// What a person types, with what is known of the names in it.
+std::string Filled(std::string_view next, const Ask& ask) {
+  std::string text(next);
+  const auto fill = [&](std::string_view name, const std::string& value) {
+    const size_t at = text.find(name);
+    if (at != std::string::npos && !value.empty()) text.replace(at, name.size(), value);
+  };
+  fill("REGION", ask.place.region);
+  fill("QUOTA", QuotaOf(ask));
+  return text;
 }
 
 bool IsNoAnswer(const Failure& failure) {
-  if (failure.code.empty() || failure.status >= 500) return Find(failure.code) == nullptr;
+  if (failure.code.empty() || failure.status >= 500) return Find(failure) == nullptr;
   for (const char* code : {"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable",
                            "RequestTimeout", "ServerInternal"}) {
     if (failure.code == code) return true;
@@ -151,22 +76,28 @@ bool IsNoAnswer(const Failure& failure) {
 
 }  // namespace
 
-std::optional<Refusal> RefusalOf(const Failure& failure) {
+std::span<const cloud::RefusalRow> RefusalRows() { return kRows; }
+
+std::optional<Refusal> RefusalOf(const Failure& failure, const Ask& ask) {
   if (IsNoAnswer(failure)) return std::nullopt;
-  if (IsNewProfile(failure)) {
-    return Make(Class::kNotYetConsistent, Scope::kRequest, 0,
-                Words(failure, "The role of the machines does not exist, or was made just now"));
+  const auto no = [&](Class what, Scope scope, int64_t wait_s, std::string_view next) {
+    const std::string text = cloud::RefusalText(failure.code, failure.message, Filled(next, ask));
+    return cloud::MakeRefusal(what, scope, wait_s, text);
+  };
+  const cloud::RefusalRow* row = Find(failure);
+  if (row != nullptr) return no(row->what, row->scope, row->wait_s, row->next);
+  // Whatever it is called: who asked may not.
+  if (failure.status == 401 || failure.status == 403) {
+    return no(Class::kDenied, Scope::kAccount, 0, kRightsNext);
   }
-  const Row* row = Find(failure.code);
-  if (row == nullptr) {
-    return Make(Class::kInvalid, Scope::kRequest, 0, Words(failure, NextOf(Class::kInvalid, "")));
-  }
-  return Make(row->what, row->scope, row->wait_s, Words(failure, NextOf(row->what, row->next)));
+  const bool names = failure.code.find('.') != std::string::npos;
+  return no(Class::kInvalid, Scope::kRequest, 0, names ? kNamesNext : kInvalidNext);
 }
 
 std::optional<Refusal> RefusalOfDeath(std::string_view reason_code, std::string_view message) {
-  const auto no = [&](Class what, Scope scope) {
-    return Make(what, scope, 0, Printable(CutText(std::string(message), 400)));
+  const auto no = [&](Class what, Scope scope, std::string_view next = "") {
+    const std::string said = Printable(CutText(std::string(message), 400));
+    return cloud::MakeRefusal(what, scope, 0, cloud::RefusalText("", said, next));
   };
   if (reason_code == "Server.InsufficientInstanceCapacity") {
     return no(Class::kCapacity, Scope::kZone);
@@ -175,10 +106,13 @@ std::optional<Refusal> RefusalOfDeath(std::string_view reason_code, std::string_
   if (reason_code == "Server.InternalError") return no(Class::kCapacity, Scope::kZone);
   if (reason_code == "Client.VolumeLimitExceeded" ||
       reason_code == "Client.InstanceLimitExceeded" || reason_code == "Client.VcpuLimitExceeded") {
-    return no(Class::kQuota, Scope::kRegion);
+    return no(Class::kQuota, Scope::kRegion, kQuotaNext);
   }
-  // Mostly a volume that is encrypted with a key that may not be used.
-  if (reason_code == "Client.InternalError") return no(Class::kInvalid, Scope::kRequest);
+  if (reason_code == "Client.InternalError") {
+    return no(Class::kInvalid, Scope::kRequest,
+              "Mostly a volume that is encrypted with a key which EC2 may not use: see the key's "
+              "policy, and aws ec2 get-ebs-default-kms-key-id");
+  }
   if (reason_code == "Client.InvalidSnapshot.NotFound") {
     return no(Class::kInvalid, Scope::kRequest);
   }
@@ -188,13 +122,17 @@ std::optional<Refusal> RefusalOfDeath(std::string_view reason_code, std::string_
 Status StatusOf(const std::string& what, const Failure& failure) {
   const std::string text =
       what + ": " +
-      (failure.code.empty() ? "it answered " + std::to_string(failure.status) : Words(failure, ""));
+      (failure.code.empty() ? "it answered " + std::to_string(failure.status)
+                            : cloud::RefusalText(failure.code, failure.message, ""));
   if (IsNoAnswer(failure)) return Status(Code::kUnavailable, text);
+  const cloud::RefusalRow* row = Find(failure);
   if (failure.code.find("NotFound") != std::string::npos ||
       failure.code.find("NoSuchEntity") != std::string::npos) {
     return Status(Code::kNotFound, text);
   }
-  const Row* row = Find(failure.code);
+  if (row == nullptr && (failure.status == 401 || failure.status == 403)) {
+    return Status(Code::kDenied, text, std::string(kRightsNext));
+  }
   if (row == nullptr) return Status(Code::kInvalid, text);
   const std::string next(row->next);
   switch (row->what) {

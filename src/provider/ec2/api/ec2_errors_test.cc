@@ -92,7 +92,7 @@ const Row kRows[] = {
      "denied of the account"},
     {"OptInRequired",
      "In order to use this AWS Marketplace product you need to accept terms and subscribe.",
-     "denied of the account"},
+     "denied of the request"},
     {"Blocked", "This account is currently blocked and not recognized as a valid account.",
      "denied of the account"},
     {"InvalidGroup.NotFound", "The security group 'sg-1' does not exist", "not yet of the request"},
@@ -126,6 +126,14 @@ std::string NextFor(const Row& row, RefusalClass what) {
   static const std::map<std::string, std::string> kOwn = {
       {"InsufficientFreeAddressesInSubnet", "make its subnet larger"},
       {"PendingVerification", "Amazon checks the account"},
+      {"VcpuLimitExceeded", "for ever where it is not: aws service-quotas "},
+      {"InstanceLimitExceeded", "aws service-quotas request-service-quota-increase"},
+      {"MaxSpotInstanceCountExceeded", "aws service-quotas request-service-quota-increase"},
+      {"InvalidAMIID.NotFound", "aws ec2 describe-images"},
+      {"InvalidAMIID.Malformed", "aws ec2 describe-images"},
+      {"InvalidSubnetID.NotFound", "aws ec2 describe-subnets"},
+      {"InvalidUserData.Malformed", "report it"},
+      {"VPCIdNotSpecified", "aws ec2 create-default-vpc"},
       {"AuthFailure", "aws sts get-caller-identity"},
       {"InvalidClientTokenId", "aws sts get-caller-identity"},
       {"UnrecognizedClientException", "aws sts get-caller-identity"},
@@ -136,7 +144,7 @@ std::string NextFor(const Row& row, RefusalClass what) {
       {"ExpiredTokenException", "Log in again"},
       {"RequestExpired", "Log in again, or set this machine's clock"},
       {"Blocked", "Ask Amazon's support"},
-      {"OptInRequired", "enable the region"}};
+      {"OptInRequired", "Accept the image's terms"}};
   if (const auto own = kOwn.find(row.code); own != kOwn.end()) return own->second;
   switch (what) {
     case RefusalClass::kCapacity:
@@ -173,10 +181,140 @@ TEST(Ec2Errors, EachHasAClassAScopeAndWords) {
 
 TEST(Ec2Errors, WhatAPersonCanDoIsSaid) {
   const auto next = [](const char* code) { return RefusalOf(Said(code))->message; };
-  EXPECT_NE(next("VcpuLimitExceeded").find("servicequotas"), std::string::npos);
+  EXPECT_NE(next("VcpuLimitExceeded").find("service-quotas"), std::string::npos);
   EXPECT_NE(next("UnauthorizedOperation").find("doctor --iam"), std::string::npos);
   EXPECT_NE(next("ExpiredToken").find("Log in again"), std::string::npos);
   EXPECT_NE(next("PendingVerification").find("Amazon checks"), std::string::npos);
+}
+
+// What a young account has met, and with which tool.
+struct Young {
+  const char* source;
+  const char* code;
+  int status;
+  const char* message;
+  const char* means;
+  const char* next;  // part of what a person is told, of a g5.xlarge on spot in eu-west-1
+};
+
+const Young kYoung[] = {
+    {"hashicorp/terraform#4306, kubernetes-retired/kubernetes-anywhere#199",
+     "InvalidParameterValue", 400,
+     "IAM Instance Profile \"arn:aws:iam::1:instance-profile/stoker\" has no associated IAM Roles",
+     "not yet of the request", "aws iam add-role-to-instance-profile"},
+    {"aws/aws-sdk-js-v3#5253, CiscoDevNet/cloud-cml#4", "InvalidParameterValue", 400,
+     "Value (stoker) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance "
+     "Profile "
+     "name",
+     "not yet of the request", "made just now"},
+    {"determined-ai/determined#1830, kubernetes/kops#16475, LeanerCloud/AutoSpotting#187",
+     "AuthFailure.ServiceLinkedRoleCreationNotPermitted", 403,
+     "The provided credentials do not have permission to create the service-linked role for EC2 "
+     "Spot Instances.",
+     "denied of the region",
+     "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
+    {"runs-on/runs-on#233 (so CloudTrail has it)",
+     "Client.AuthFailure.ServiceLinkedRoleCreationNotPermitted", 403, "words",
+     "denied of the region", "create-service-linked-role"},
+    {"open-guides/og-aws#333, fast.ai's forum: a limit of zero", "VcpuLimitExceeded", 400,
+     "You have requested more vCPU capacity than your current vCPU limit of 0 allows for the "
+     "instance bucket that the specified instance type belongs to. Please visit "
+     "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.",
+     "quota of the region",
+     "for ever where it is not: aws service-quotas request-service-quota-increase --service-code "
+     "ec2 --region eu-west-1 --quota-code L-3819A6DF --desired-value VCPUS"},
+    {"bentoml/bentoctl#202, scrapoxy/scrapoxy#202", "VcpuLimitExceeded", 400,
+     "You have requested more vCPU capacity than your current vCPU limit of 32 allows for the "
+     "instance bucket that the specified instance type belongs to.",
+     "quota of the region", "Ask for more: aws service-quotas request-service-quota-increase"},
+    {"hashicorp/terraform-provider-aws#17543, meadowdata/meadowrun#84, Coalfire-Research/npk#107",
+     "MaxSpotInstanceCountExceeded", 400, "Max spot instance count exceeded", "quota of the region",
+     "--quota-code L-3819A6DF"},
+    {"skypilot-org/skypilot#519, skyplane-project/skyplane#799", "PendingVerification", 400,
+     "Your request for accessing resources in this region is being validated, and you will not be "
+     "able to launch additional resources in this region until the validation is complete.",
+     "quota of the region", "asked again until then"},
+    {"splunk/attack_range#1302, aws/karpenter-provider-aws#9004", "InvalidParameterCombination",
+     400,
+     "The specified instance type is not eligible for Free Tier. For a list of Free Tier instance "
+     "types, run 'describe-instance-types' with the filter 'free-tier-eligible=true'.",
+     "denied of the market", "free plan: upgrade it"},
+    {"bitnami/vms#1838", "InvalidParameterCombination", 400,
+     "The specified image is not eligible for Free Tier. For a list of Free Tier images, run "
+     "'describe-images' with the filter 'free-tier-eligible=true'.",
+     "denied of the market", "free plan: upgrade it"},
+    {"aws-samples/aws-workshop-for-kubernetes#148, awslabs/aws-deployment-framework#283",
+     "OptInRequired", 401,
+     "You are not subscribed to this service. Please go to http://aws.amazon.com to subscribe.",
+     "denied of the account", "not signed up to the end"},
+    {"kubernetes-sigs/aws-load-balancer-controller#1579", "SubscriptionRequiredException", 400,
+     "The AWS Access Key Id needs a subscription for the service", "denied of the account",
+     "not signed up to the end"},
+    {"turbot/steampipe-plugin-aws#75, fog/fog-aws#585", "AuthFailure", 401,
+     "AWS was not able to validate the provided access credentials", "denied of the account",
+     "aws account enable-region --region-name eu-west-1"},
+    {"aws/karpenter-provider-aws#8190", "UnauthorizedOperation", 403,
+     "You are not authorized to perform this operation. User: arn:aws:sts::1:assumed-role/x/y is "
+     "not authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:us-east-2:1:instance/* "
+     "with an explicit deny in a service control policy. Encoded authorization failure message: "
+     "g4oZPBqZ4Bni8dE5dGjxYTnOZ",
+     "denied of the account", "organization forbids it"},
+    {"CheckPointSW/Cuckoo-AWS#21", "UnauthorizedOperation", 403,
+     "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
+     "authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/stoker",
+     "denied of the account", "iam:PassRole on the role of the machines"},
+    {"dvassallo/aws-bootstrap#8", "VPCIdNotSpecified", 400, "No default VPC for this user",
+     "invalid of the request", "aws ec2 create-default-vpc --region eu-west-1"},
+    // Codes that nobody has met yet are of the class of what comes before the dot, and whoever is
+    // answered 401 or 403 may not, whatever that is called.
+    {"made up", "AuthFailure.SomethingNew", 400, "words", "denied of the account",
+     "aws sts get-caller-identity"},
+    {"made up", "VcpuLimitExceeded.SomethingNew", 400, "words", "quota of the region",
+     "aws service-quotas"},
+    {"made up", "SomethingNew.NotPermitted", 403, "words", "denied of the account", "doctor --iam"},
+    {"made up", "InvalidSomethingNew.NotFound", 400, "words", "invalid of the request",
+     "stoker doctor --infra aws/eu-west-1"}};
+
+TEST(Ec2Errors, AYoungAccountIsToldWhatToType) {
+  Ask ask;
+  ask.place.region = "eu-west-1";
+  ask.type = "g5.xlarge";
+  ask.market = "spot";
+  for (const Young& young : kYoung) {
+    const auto told = RefusalOf(Said(young.code, young.message, young.status), ask);
+    ASSERT_TRUE(told) << young.source;
+    EXPECT_EQ(TextOf(told), young.means) << young.source << ": " << told->message;
+    EXPECT_NE(told->message.find(young.next), std::string::npos)
+        << young.source << ": " << told->message;
+    EXPECT_EQ(told->message.find("correct the job"), std::string::npos) << told->message;
+    EXPECT_LE(told->message.size(), kMostRefusalText) << told->message;
+  }
+}
+
+TEST(Ec2Errors, EachTypeHasItsQuota) {
+  const auto quota = [](const char* type, const char* market) {
+    Ask ask;
+    ask.type = type;
+    ask.market = market;
+    const std::string text = RefusalOf(Said("VcpuLimitExceeded"), ask)->message;
+    const size_t at = text.find("--quota-code ") + 13;
+    return text.substr(at, text.find(' ', at) - at);
+  };
+  EXPECT_EQ(quota("m5.large", "on-demand"), "L-1216C47A");
+  EXPECT_EQ(quota("g6e.xlarge", "on-demand"), "L-DB2E81BA");
+  EXPECT_EQ(quota("p4d.24xlarge", "on-demand"), "L-417A185B");
+  EXPECT_EQ(quota("p5.48xlarge", "on-demand"), "L-417A185B");
+  EXPECT_EQ(quota("p4d.24xlarge", "spot"), "L-7212CCBC");
+  EXPECT_EQ(quota("p5en.48xlarge", "spot"), "L-C4BD4855");
+  EXPECT_EQ(quota("trn1.2xlarge", "spot"), "L-6B0D517C");
+  EXPECT_EQ(quota("u-6tb1.metal", "spot"), "QUOTA") << "not known: left for a person";
+}
+
+TEST(Ec2Errors, WhatToDoIsNeverCutOff) {
+  const auto told =
+      RefusalOf(Said("AuthFailure.ServiceLinkedRoleCreationNotPermitted", std::string(900, 'x')));
+  EXPECT_NE(told->message.find("--aws-service-name spot.amazonaws.com"), std::string::npos);
+  EXPECT_LE(told->message.size(), kMostRefusalText);
 }
 
 TEST(Ec2Errors, WhatSaysNothingIsNoAnswer) {

@@ -412,6 +412,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   };
   Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
   if (!act) return result;
+  ObserveBoots(read.job, &seen);
   std::optional<Result<QuietNodes>> looks;
   if (MindsQuietNodes(read.job, seen)) looks = HeedQuietNodes(read.job, &seen);
   Decision decision = Reconcile(read.job, *spec, seen);

@@ -106,6 +106,8 @@ class Controller {
                    MonoTime listened, const Describe& describe, PassResult* result);
   Status ObserveUnheard(const Job& job, const std::string& name, const InstancesSeen& instances,
                         Observed* seen);
+  // Asks, of each machine that is over before its node was heard of, what it has said of why.
+  void ObserveBoots(const Job& job, Observed* seen);
   PlaceSeen PlaceFor(const Job& job, const std::string& name);
   // Whether what is kept in the store of quiet nodes counts in this pass.
   bool MindsQuietNodes(const Job& job, const Observed& seen) const;

@@ -211,6 +211,7 @@ void Fields(A& a, T& t) {
   a("close_reason", t.close_reason);
   a("close_why", t.close_why);
   a("closed_at", t.closed_at);
+  a("boot_lasts", t.boot_lasts);
   a("kept_until", t.kept_until);
   a.Check(!t.closed || t.close_reason.has_value(), "close_reason", "is missing");
   a.Check(!t.kept_until || t.closed, "kept_until", "is of an open launch");
@@ -296,6 +297,7 @@ void Fields(A& a, T& t) {
   a("movable", t.movable);
   a("move", t.move);
   a("suspects", t.suspects);
+  a("booted", t.booted);
   a("error_restarts", t.error_restarts);
   a("retry_after", t.retry_after);
   a("ended", t.ended);

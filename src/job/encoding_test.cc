@@ -354,9 +354,9 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
-  EXPECT_EQ(CountMembers<Launch>(), 16u);
+  EXPECT_EQ(CountMembers<Launch>(), 17u);
   EXPECT_EQ(CountMembers<Attempt>(), 21u);
-  EXPECT_EQ(CountMembers<Job>(), 40u);
+  EXPECT_EQ(CountMembers<Job>(), 41u);
   EXPECT_EQ(CountMembers<NodeReport>(), 37u);
 }
 

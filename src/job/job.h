@@ -86,6 +86,7 @@ struct Launch {
   std::optional<CloseReason> close_reason;  // set where `closed` is
   std::string close_why;                    // the observations, for people
   std::optional<WallTime> closed_at;
+  bool boot_lasts = false;  // closed: its machine could not begin, and the next will not either
   std::optional<WallTime> kept_until;  // with kKept: its machine is not ended before, and then is
   std::string extra;                   // unknown fields of this entry, as JSON; preserved
 };
@@ -192,6 +193,7 @@ struct Job {
   bool movable = false;                 // the stoker that its nodes run knows of moves
   std::optional<Move> move;             // the newest
   std::vector<std::string> suspects;    // checkpoint ids that are not restored again
+  bool booted = false;                  // a node of it has reported: machines come up as it asks
   int error_restarts = 0;               // user errors already retried
   std::optional<WallTime> retry_after;  // back-off: no new attempt before this
   std::optional<WallTime> ended;

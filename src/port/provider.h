@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "job/boot_failure.h"
 #include "job/ended_by.h"
 #include "job/refusal.h"
 #include "job/request.h"
@@ -152,6 +153,13 @@ class Provider {
   // kBusy also while it is being stopped.
   virtual StartAnswer Start(const std::string& instance_id) {
     return Status(Code::kInvalid, traits().name + " starts no machine again: " + instance_id);
+  }
+  // Of a machine that is gone or off and of which no node was ever heard, asked for by `ask`: what
+  // it has said itself of why. Unset: nothing. Errors: it cannot be asked.
+  virtual Result<std::optional<BootFailure>> WhyNotBooted(const std::string& instance_id,
+                                                          const Ask& ask) {
+    (void)instance_id, (void)ask;
+    return std::optional<BootFailure>();
   }
   // A fire drill: gives the instance a real interruption notice, and takes it after `lead`.
   virtual Status Interrupt(const std::string& instance_id, Duration lead) = 0;

@@ -7,6 +7,7 @@
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "job/checkpoint_name.h"
+#include "policy/boots.h"
 #include "policy/retry.h"
 #include "reconcile/pass.h"
 
@@ -371,6 +372,13 @@ void Begin(Pass& pass) {
     if (launch != nullptr && IsAwaitedBack(pass, *launch)) return;
   }
   if (OffersOf(pass).size() > 1 && !IsReadyToBegin(pass, job.attempts[index])) return;
+  if (const std::string why = WhyBootsFail(job); !why.empty()) {
+    Ending nothing;
+    nothing.reason = EndReason::kNoProgress;
+    nothing.why = why;
+    FinishJob(pass, JobState::kFailed, nothing);
+    return;
+  }
   std::string restore;
   if (index > 0 || !job.retry_of.empty()) {
     if (!pass.seen.checkpoints) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
+#include "policy/boots.h"
 #include "policy/drain.h"
 #include "reconcile/pass.h"
 
@@ -212,6 +213,9 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
   if (auto moved = MovedAway(pass, attempt)) return moved;
+  if (const std::string why = WhyBootsFail(pass.out.job); !why.empty()) {
+    return Make(EndReason::kNoProgress, -1, why);
+  }
   if (auto taken = TakenOrLost(pass, attempt)) return taken;
   if (auto limited = Limited(pass, attempt)) return limited;
   return Failure(pass, attempt);
@@ -227,7 +231,7 @@ bool AllStopped(const Pass& pass, const Attempt& attempt) {
 Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
   if (AllCompleted(pass, attempt)) return Completed(pass, attempt);
   const Ending& provisional = *attempt.ending;
-  if (provisional.reason == EndReason::kCancelled ||
+  if (provisional.reason == EndReason::kNoProgress || provisional.reason == EndReason::kCancelled ||
       provisional.reason == EndReason::kLaunchRefused || provisional.reason == EndReason::kMoved) {
     return provisional;
   }

@@ -93,8 +93,16 @@ void CheckComingBack(Pass& pass, Launch& launch, const MachineSeen& machine) {
               "no report within " + HumanDuration(kReportWithin) + " of being started again");
 }
 
+// Its power is off because it could not begin: once more is no better.
+void CloseUnbooted(Pass& pass, Launch& launch, const MachineSeen& machine) {
+  launch.boot_lasts = machine.boot->lasts;
+  CloseLaunch(pass, launch, CloseReason::kLost,
+              "its machine ended itself before it began: " + machine.boot->why);
+}
+
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   NoteMet(pass, &launch, machine);
+  if (machine.boot && !HasBegun(pass, launch)) return CloseUnbooted(pass, launch, machine);
   if (machine.state == MachineState::kGone) {
     if (HasLivingTwin(pass, launch, machine)) return CheckTwin(pass, launch);
     if (!IsBornDead(pass, launch, machine) && AwaitsTwin(pass, launch, machine)) return;
@@ -222,7 +230,9 @@ void CloseNotArrived(Pass& pass, size_t index) {
     if (launch == nullptr || launch->closed || pass.NewestReport(number) != nullptr) continue;
     if (!pass.Place(*launch).known && !IsUnheardSinceCancel(pass, *launch)) continue;
     // A machine that boots is of use to the next attempt, if there will be one.
-    const bool of_use = !pass.job().cancel && !IsLeft(pass.job(), *launch);
+    const auto& ending = pass.job().attempts[index].ending;
+    const bool last = pass.job().cancel || (ending && ending->reason == EndReason::kNoProgress);
+    const bool of_use = !last && !IsLeft(pass.job(), *launch);
     if (pass.Machine(number) != nullptr && of_use) continue;
     const bool left = IsLeft(pass.job(), *launch);
     CloseLaunch(pass, *launch, left ? CloseReason::kMoved : CloseReason::kSuperseded,

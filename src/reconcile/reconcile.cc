@@ -110,6 +110,8 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
   using namespace reconcile_internal;
   Pass pass{job, spec, seen, {}};
   pass.out.job = job;
+  // Written with whatever is to be written next: before that, nothing goes by it.
+  pass.out.job.booted |= !seen.reports.empty();
   RememberAbsent(pass);
   if (!IsFinal(job.state) || BugIsOn("ended-job-goes-on")) {
     CloseDeadLaunches(pass);

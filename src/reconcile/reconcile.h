@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "job/boot_failure.h"
 #include "job/ended_by.h"
 #include "job/job.h"
 #include "policy/restore.h"
@@ -39,6 +40,7 @@ struct MachineSeen {
   std::optional<Duration> up_for{};  // as InstanceSeen::up_for
   std::optional<Refusal> refusal{};  // as InstanceSeen::refusal
   EndedBy ended_by = EndedBy::kUnknown;
+  std::optional<BootFailure> boot{};  // it is over, and has said why it never began
 };
 
 struct ReportSeen {

@@ -296,6 +296,12 @@ TEST(Ec2Resolve, AnotherNetwork) {
   wish.subnets = {made[0], ec2::ParseOptions((*Resolve(Wish()))[0].ask.options)->subnet};
   says("of more than one VPC");
   wish.subnets = {made[0]};
+  // Its route table is as a VPC is made: machines there could be paid for, and reach nothing.
+  says("no machine in " + made[0] + " in us-east-1b could reach the store");
+  says("aws ec2 create-vpc-endpoint --region us-east-1 --vpc-id vpc-");
+  says("--service-name com.amazonaws.us-east-1.s3");
+  // A store that is not Amazon's own may be anywhere.
+  wish.s3_endpoint = "http://10.0.0.9:9000";
   wish.zone = "us-east-1a";
   says("the subnets are in us-east-1b, and not in us-east-1a");
   wish.zone.clear();

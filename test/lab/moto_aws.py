@@ -86,6 +86,20 @@ def publish_parameters():
                 ]
 
 
+def open_default_vpcs():
+    """An account's default VPC has a way out, which moto leaves out. In the regions that tests use."""
+    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.ec2.models import ec2_backends
+
+    for name in ("us-east-1", "eu-west-1", "eu-west-2", "ap-south-1"):
+        region = ec2_backends[DEFAULT_ACCOUNT_ID][name]
+        vpc = region.get_default_vpc()
+        gateway = region.create_internet_gateway()
+        region.attach_internet_gateway(gateway.id, vpc.id)
+        (table,) = region.describe_route_tables(filters={"vpc-id": [vpc.id]})
+        region.create_route(table.id, "0.0.0.0/0", gateway_id=gateway.id)
+
+
 def serve():
     with tempfile.TemporaryDirectory(prefix="stoker-lab-moto-") as folder:
         os.environ["MOTO_AMIS_PATH"] = as_moto_reads_them(folder)
@@ -95,6 +109,7 @@ def serve():
         from test.moto_s3 import OneAtATime
 
         publish_parameters()
+        open_default_vpcs()
         import moto.ec2.models  # noqa: F401  # it reads the images now
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     WSGIRequestHandler.protocol_version = "HTTP/1.1"  # connections stay open

@@ -107,7 +107,9 @@ systemctl start --no-block stoker-guard.service stoker-agent.service
 // Fetches the binary unless it is there, and becomes the agent: this, then what is the cloud's own,
 // then kRunTail. The cloud's part defines, for each word of $ways, a function that writes what is
 // at an address into the file stoker.new; `address`, of the binary's copy of a period; and
-// `prepare`, what the agent's environment has besides.
+// `prepare`, what the agent's environment has besides; `others`, whether anything else out there
+// answers; and `tell`, which leaves a line where it can be read once this machine is off (the
+// console is there by itself): the machine then stays until somebody has read it.
 inline constexpr char kRunHead[] = R"sh(#!/bin/sh
 . /opt/stoker/env
 umask 077
@@ -130,17 +132,33 @@ inline constexpr char kRunTail[] = R"sh(fetch() {
   done
   return 1
 }
+# What hinders it: only what all tries have met counts. What says neither no nor that there is no
+# way from here is an outage, as far as can be told.
+kind_of() {
+  case $why in
+    *' 403'* | *' 401'* | *AccessDenied*) echo denied ;;
+    *'etwork is unreachable'* | *'o route to host'*) echo no-route ;;
+    *'not resolve'* | *'ame or service not known'* | *'in name resolution'*) echo dns ;;
+    *'imed out'* | *imeout*) if others; then echo outage; else echo no-route; fi ;;
+    *) echo outage ;;
+  esac
+}
 tries=0
+kind=
 until good stoker; do
   if fetch; then
     chmod 755 stoker.new && mv stoker.new stoker
     continue
   fi
   tries=$((tries + 1))
-  say "the binary cannot be fetched from $BASE: $(printf %s "$why" | tail -n 1 | cut -c1-300)"
+  now=$(kind_of)
+  [ -z "$kind" ] || [ "$kind" = "$now" ] || now=outage
+  kind=$now
+  said="the binary cannot be fetched from $BASE: $(printf %s "$why" | tail -n 1 | cut -c1-300)"
+  say "$said"
   if [ "$tries" -ge 30 ]; then
-    say 'this machine ends'
-    [ ! -e /opt/stoker/end ] || sh /opt/stoker/end
+    say "boot failed, $kind: $said"
+    tell "boot failed, $kind: $said" || { [ ! -e /opt/stoker/end ] || sh /opt/stoker/end; }
     systemctl poweroff
     exit 0
   fi

@@ -41,6 +41,12 @@ inline constexpr char kPrepareScript[] = R"sh(prepare() {
   google=/opt/stoker/google.json
   [ ! -e "$google" ] || export GOOGLE_APPLICATION_CREDENTIALS="$google"
 }
+reach() { curl -s -m 5 -o /dev/null "$1" || python3 -c 'import sys, urllib.request as http
+http.urlopen(sys.argv[1], timeout=5)' "$1" 2>&1 | grep -q 'HTTP Error'; }
+others() {
+  reach "${EC2_ENDPOINT:-https://ec2.$REGION.amazonaws.com}" || reach https://sts.amazonaws.com
+}
+tell() { return 1; }
 )sh";
 
 // Where curl is too old to sign, or not there, and where what is signed is not sent by who signs.

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_errors.h"
+#include "provider/ec2/api/ec2_way_out.h"
 #include "provider/ec2/ec2_boot.h"
 #include "provider/ec2/ec2_instances.h"
 #include "provider/ec2/ec2_request.h"
@@ -121,6 +122,12 @@ class Ec2 : public Provider {
       return Status(Code::kBusy, changed.status.message());
     }
     return changed.refusal ? StartAnswer(*changed.refusal) : StartAnswer(changed.status);
+  }
+
+  Result<std::optional<BootFailure>> WhyNotBooted(const std::string& id, const Ask& ask) override {
+    if (!IsInstanceId(id)) return Status(Code::kInvalid, "not an instance: " + Printable(id));
+    STOKER_ASSIGN(const Options options, ParseOptions(ask.options));
+    return BootFailureOf(*api_, ask.place.region, id, options.vpc, options.subnet);
   }
 
   Status Interrupt(const std::string& id, Duration lead) override {

@@ -7,6 +7,7 @@
 
 #include "aws/config.h"
 #include "base/text.h"
+#include "provider/ec2/api/ec2_way_out.h"
 #include "provider/ec2/ec2_catalog.h"
 #include "provider/ec2/ec2_network.h"
 #include "provider/ec2/ec2_prices.h"
@@ -273,6 +274,26 @@ Result<std::vector<Offer>> OffersOf(const Ec2Wish& wish, const Ask& ask, Options
   return offers;
 }
 
+// A subnet that no machine could reach the bucket from is none, unless all are: that is refused.
+// Where the tables are not to be had, nothing is.
+Status KeepThoseWithAWay(AwsApi& api, const Ec2Wish& wish, Network* network) {
+  if (!wish.s3_endpoint.empty() || wish.store_region.empty()) return Status::Ok();
+  const auto ways = WaysToS3(api, wish.region, network->vpc);
+  if (!ways.ok()) return Status::Ok();
+  std::vector<std::string> without;
+  for (auto one = network->subnets.begin(); one != network->subnets.end();) {
+    const bool none = ways->Of(one->second) == WayOut::kNone;
+    if (none) without.push_back(one->second + " in " + one->first);
+    one = none ? network->subnets.erase(one) : std::next(one);
+  }
+  if (!network->subnets.empty() || without.empty()) return Status::Ok();
+  return Status(Code::kInvalid,
+                "no machine in " + Join(without, ", ") +
+                    " could reach the store: the route table has the VPC's own route alone, and "
+                    "there is no endpoint of S3",
+                MakeAWay(wish.region, network->vpc));
+}
+
 struct Plugs {
   Network network;
   std::vector<std::string> groups;
@@ -282,6 +303,7 @@ Result<Plugs> PlugsOf(AwsApi& api, const Ec2Wish& wish) {
   Plugs out;
   STOKER_ASSIGN(out.network, wish.subnets.empty() ? DefaultNetwork(api, wish.region)
                                                   : NetworkOf(api, wish.region, wish.subnets));
+  STOKER_TRY(KeepThoseWithAWay(api, wish, &out.network));
   if (wish.groups.empty()) return out;
   STOKER_ASSIGN(out.groups, GroupIds(api, wish.region, out.network.vpc, wish.groups, wish.nodes));
   return out;

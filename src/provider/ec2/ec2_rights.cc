@@ -27,11 +27,13 @@ constexpr const char* kLook[] = {"DescribeAvailabilityZones",
                                  "DescribeInstanceTypes",
                                  "DescribePlacementGroups",
                                  "DescribeRegions",
+                                 "DescribeRouteTables",
                                  "DescribeSecurityGroups",
                                  "DescribeSecurityGroupRules",
                                  "DescribeSpotPriceHistory",
                                  "DescribeSubnets",
                                  "DescribeVolumes",
+                                 "DescribeVpcEndpoints",
                                  "DescribeVpcs"};
 
 ordered_json Allow(const char* sid, const ordered_json& actions, const ordered_json& resource) {
@@ -181,6 +183,7 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
                        {{"GroupName", ec2::GroupName(ledger_id) + "-trial"}}));
   try_on("TerminateInstances", machine, "InstanceId.1");
   try_on("StartInstances", machine, "InstanceId.1");
+  try_on("GetConsoleOutput", machine, "InstanceId");
   return out;
 }
 
@@ -196,6 +199,7 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
     // Lists cannot be limited to resources.
     ordered_json look = ordered_json::array();
     for (const char* action : kLook) look.push_back(std::string("ec2:") + action);
+    look.push_back("ec2:GetConsoleOutput");  // of a machine that could not begin
     all.push_back(Allow("Look", look, "*"));
     all.push_back(Allow("Group",
                         {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress",

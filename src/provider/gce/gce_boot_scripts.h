@@ -34,6 +34,14 @@ by_curl() {
   fi
 }
 ways=by_curl
+others() {
+  curl -s -m 5 -o /dev/null "${COMPUTE_ENDPOINT:-https://compute.googleapis.com/}" ||
+    curl -s -m 5 -o /dev/null https://oauth2.googleapis.com/
+}
+tell() {
+  curl -s -f -m 10 --noproxy '*' -H 'Metadata-Flavor: Google' -X PUT --data-binary "$1" \
+    -o /dev/null "http://$MD/computeMetadata/v1/instance/guest-attributes/stoker/boot"
+}
 address() { printf '%s%s-%05d?alt=media' "$BASE" "$DIGEST" "$1"; }
 prepare() {
   export GCE_METADATA_HOST="$MD"

@@ -89,7 +89,11 @@ class Imds:
         return _folder(data, rest)
 
     def user_data(self):
-        return self.instance.user_data
+        tries = self.ec2.settings.boot_tries
+        if not tries:
+            return self.instance.user_data
+        # A machine that cannot fetch its binary gives up sooner than after 5 minutes.
+        return self.instance.user_data.replace(b"-ge 30 ]", b"-ge %d ]" % tries).replace(b"  sleep 10\n", b"  sleep 1\n")
 
     def role(self):
         profile = self.instance.asked["Profile"]

@@ -22,6 +22,7 @@ SETTINGS = {
     # Of machines that boot: seconds until one that goes on is killed. EC2 says of a reboot "within
     # four minutes", and of a stop "the timeout period".
     "power_button": 240.0,
+    "boot_tries": 0,  # how often a machine that boots tries to fetch its binary; 0: as often as it is told
 }
 
 OURS = {
@@ -76,7 +77,9 @@ MOTOS = {
     "DescribeSecurityGroupRules",
     "DescribeSecurityGroups",
     "DescribeSubnets",
+    "CreateVpcEndpoint",
     "DescribeVpcAttribute",
+    "DescribeVpcEndpoints",
     "DescribeVpcs",
     "ImportKeyPair",
     "ModifySubnetAttribute",

@@ -60,7 +60,7 @@ class Door(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_one  # noqa: N815
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_one
 
 
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):

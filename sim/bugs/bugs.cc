@@ -196,6 +196,10 @@ const std::vector<Bug> kAccount = {
      "a machine that its owner has ended counts as one that was lost",
      {"owner"},
      EndedByHand},
+    {"owner-is-not-awaited",
+     "a machine is asked for before it is known who ends the one whose place it takes",
+     {"owner"},
+     EndedByHand},
     {"ceiling-forgotten", "a request leaves out what its machines may cost", {"price"}, TooDear},
 };
 

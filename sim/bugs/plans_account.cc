@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worlds of an account that is shared, swept, or costs.
+#include <array>
+
 #include "sim/bugs/draw.h"
 #include "sim/bugs/plans.h"
 
@@ -112,6 +114,7 @@ Plan EndedByHand(uint64_t seed) {
   FaultPlan end;
   end.kind = "owner-ends";
   end.at = draw.Long(70'000, 200'000);
+  end.amount = std::array{0, 2'000, 6'000, 25'000}[seed % 4];
   draw.plan.faults = {end};
   return draw.plan;
 }

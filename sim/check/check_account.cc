@@ -211,28 +211,42 @@ class CheapestFirst : public Observer {
   std::set<std::string> unbounded_;  // tokens
 };
 
-// owner: for what its owner has ended nothing more is asked. Only where whoever looks sees what is,
-// and within minutes: one that is silent for long enough is replaced before anybody can be told.
+// owner: for what its owner has ended nothing more is asked, however late it is told who it was, up
+// to the time that is given to that. Only where whoever looks sees what is: one that is silent for
+// long enough is replaced before anybody can be told.
 class OwnerIsHeeded : public Observer {
  public:
   explicit OwnerIsHeeded(World& world) : world_(world) {}
 
-  void OnMachineEnded(const CloudMachine& machine) override {
-    if (machine.ended_by != EndedBy::kOwner || machine.owner != world_.number()) return;
-    ended_.try_emplace(machine.request.job, machine.id);
+  void OnRecord(const Job&, const Job& after, const std::string&) override {
+    const auto machine = MachineOf(after.id);
+    if (machine != nullptr) return;
+    for (const Request& request : after.requests) before_.insert(request.token);
   }
-  void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
-    const auto ended = ended_.find(after.id);
-    if (ended == ended_.end() || before.rev == 0) return;
-    if (after.requests.size() <= before.requests.size()) return;
-    world_.Breach(
-        "owner", writer + " asks for another machine although its owner has ended " + ended->second,
-        after.id);
+  void OnRequested(const LaunchRequest& request, const std::string& process) override {
+    const CloudMachine* const machine = MachineOf(request.job);
+    if (machine == nullptr || before_.count(request.token) != 0) return;
+    if (world_.now() - ends_[request.job] >= kEnderWithin.ms) return;
+    world_.Breach("owner",
+                  process + " asks for another machine although its owner has ended " + machine->id,
+                  request.job);
   }
 
  private:
+  // That its owner has ended; null = none yet.
+  const CloudMachine* MachineOf(const std::string& job) {
+    for (const auto& [id, machine] : world_.cloud().machines()) {
+      const bool ours = machine.owner == world_.number() && machine.request.job == job;
+      if (!ours || machine.ended_by != EndedBy::kOwner) continue;
+      ends_.try_emplace(job, world_.now());
+      return &machine;
+    }
+    return nullptr;
+  }
+
   World& world_;
-  std::map<std::string, std::string> ended_;  // by job: a machine of it
+  std::set<std::string> before_;         // tokens of what was opened before
+  std::map<std::string, int64_t> ends_;  // by job: when it was first seen
 };
 
 }  // namespace

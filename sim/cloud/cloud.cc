@@ -17,7 +17,9 @@ constexpr int64_t kListedAfterEnd = 3'600'000;  // EC2 shows terminated machines
 constexpr int64_t kDefaultLimit = 86'400'000;
 constexpr int64_t kNoLimit = 365LL * 86'400'000;  // of what queues: its time has not begun
 constexpr int64_t kGraceAtBoot = 900'000;
-constexpr int64_t kShutdown = 5'000;  // at most: of a machine that is being stopped
+constexpr int64_t kShutdownNotice = 20'000;  // what an agent takes a shutdown for
+constexpr int64_t kOwnersShutdown = 90'000;  // from the button to the cut
+constexpr int64_t kShutdown = 5'000;         // at most: of a machine that is being stopped
 
 // Of tokens and of machines, as the local provider says it.
 bool IsName(const std::string& text) {
@@ -161,7 +163,8 @@ InstancesSeen Cloud::Show(const std::string& provider, const std::string& ledger
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
     if (gone || view->state == InstanceState::kStopped) seen.refusal = machine.refusal;
-    if (gone) seen.ended_by = machine.ended_by;
+    const bool goes = gone || view->state == InstanceState::kStopping;
+    if (goes && now >= machine.ender_told_at) seen.ended_by = machine.ended_by;
     if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
     TellOtherwise(machine, now, &seen);
     out.push_back(std::move(seen));
@@ -487,7 +490,9 @@ void Cloud::End(const std::string& id, const std::string& why, EndedBy by) {
   CloudMachine* const machine = Find(id);
   if (machine == nullptr || IsGone(*machine) || CallerIsDead()) return;
   machine->why = why;
-  machine->ended_by = by;
+  // Who wanted it ended keeps having wanted it when its power goes.
+  if (by != EndedBy::kUnknown) machine->ended_by = by;
+  if (machine->ended_by == EndedBy::kUnknown) machine->ended_by = EndedBy::kOther;
   machine->gone_at = scheduler_.now();
   machine->notice.reset();
   ++machine->notices;
@@ -498,6 +503,19 @@ void Cloud::End(const std::string& id, const std::string& why, EndedBy by) {
   }
   --running_of_.at(static_cast<size_t>(machine->owner + 1));
   if (ended) ended(*machine);  // last: it may kill the caller
+}
+
+void Cloud::EndByOwner(const std::string& id, int64_t told_ms) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine) || IsDown(*machine)) return;
+  machine->ended_by = EndedBy::kOwner;
+  machine->ender_told_at = scheduler_.now() + told_ms;
+  machine->notice = Notice{"terminate", Now() + Duration::Ms(kShutdownNotice), true};
+  ++machine->notices;
+  ++machine->power;
+  Enter(*machine, InstanceState::kStopping);
+  Later(*machine, scheduler_.now() + kOwnersShutdown,
+        [this](CloudMachine& m) { End(m.id, "ended by its owner"); });
 }
 
 void Cloud::SetCapacity(const std::string& name, int capacity, int64_t lead) {

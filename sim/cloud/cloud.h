@@ -102,6 +102,7 @@ struct CloudMachine {
   std::optional<Refusal> doom;     // what it is to die of before it is up
   std::optional<Refusal> refusal;  // what it has died of so, or why it did not come up again
   EndedBy ended_by = EndedBy::kUnknown;
+  int64_t ender_told_at = 0;  // nobody is told who ended it before
   // Its platform took it and lets it begin anew, with an empty disk: it is told as gone, and comes
   // up all the same unless somebody ends it.
   bool requeued = false;
@@ -226,6 +227,9 @@ class Cloud {
   // By the machine itself (power off), or by the platform without notice. Nothing when the process
   // that calls it is dead. `by`: as Describe tells it.
   void End(const std::string& id, const std::string& why, EndedBy by = EndedBy::kUnknown);
+  // By a person, with the platform's own tools: it is shut down, and `told_ms` later the platform
+  // says who wanted that.
+  void EndByOwner(const std::string& id, int64_t told_ms);
   // The limit of the machine, moved by a healthy agent; true time. As End for dead processes.
   void Renew(const std::string& id, int64_t expires_at);
   // Capacity of a zone changes; machines that no longer fit are taken with `lead`: those that have

@@ -76,8 +76,9 @@ void WithdrawLate(World& world, Host& host, const FaultPlan& fault) {
                        [&world, id = host.id] { world.cloud().Withdraw(id); });
 }
 // By hand, with the platform's own tools.
-void OwnerEnds(World& world, Host& host, const FaultPlan&) {
-  world.cloud().End(host.id, "ended by its owner", EndedBy::kOwner);
+void OwnerEnds(World& world, Host& host, const FaultPlan& fault) {
+  host.shutting_down = true;
+  world.cloud().EndByOwner(host.id, fault.amount);
 }
 void PlatformTakes(World& world, Host& host, const FaultPlan&) {
   world.cloud().End(host.id, "preempted", EndedBy::kPlatform);
@@ -302,7 +303,7 @@ const std::vector<FaultKind>& ScenarioKinds() {
       {"hang", "ms", 60'000, 86'400'000, OnMachine<Hang>},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},
       {"newer-record", "ms until it is as before", 1'000, 600'000, NewerRecord},
-      {"owner-ends", "", 0, 0, OnMachine<OwnerEnds>},
+      {"owner-ends", "ms until it is told who it was", 0, 70'000, OnMachine<OwnerEnds>},
       {"platform-takes", "", 0, 0, OnMachine<PlatformTakes>},
       {"stop", "", 0, 0, OnMachine<Stop>},
       {"withdraw-late", "lead in ms", 10'000, 120'000, OnMachine<WithdrawLate>},

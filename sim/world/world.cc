@@ -137,6 +137,7 @@ void World::PrepareCloud() {
   cloud_.traits.takes_gangs = plan_.takes_gangs;
   cloud_.traits.ends_one_alone = plan_.ends_one_alone;
   cloud_.traits.may_stop = true;
+  cloud_.traits.tells_ender = true;
   cloud_.traits.can_start = plan_.can_start;
   cloud_.stops_taken = plan_.restarts;
   cloud_.traits.appear_within = Duration::Minutes(2);

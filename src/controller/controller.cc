@@ -187,6 +187,7 @@ PlaceSeen Controller::PlaceFor(const Job& job, const std::string& name) {
   place.ends_one_alone = traits.ends_one_alone;
   place.may_stop = traits.may_stop;
   place.can_start = traits.can_start;
+  place.tells_ender = traits.tells_ender;
   return place;
 }
 

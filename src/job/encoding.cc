@@ -80,6 +80,7 @@ template <class A, Is<Notice> T>
 void Fields(A& a, T& t) {
   a("action", t.action);
   a.Need("until", t.until);
+  a("unexplained", t.unexplained);
 }
 
 template <class A, Is<CancelRequest> T>

@@ -219,7 +219,7 @@ NodeReport AnyReport(Prng& prng) {
   r.address = AnyText(prng);
   r.master_port = static_cast<int>(prng.Below(65536));
   r.mechanism = AnyText(prng);
-  if (prng.Chance(1, 2)) r.notice = Notice{AnyText(prng), AnyTime(prng)};
+  if (prng.Chance(1, 2)) r.notice = Notice{AnyText(prng), AnyTime(prng), prng.Chance(1, 2)};
   if (prng.Chance(1, 2)) r.end = AnyEnding(prng);
   r.stopped = prng.Chance(1, 2);
   r.end_checked = prng.Chance(1, 2);
@@ -343,7 +343,7 @@ constexpr size_t CountMembers() {
 // here.
 TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ending>(), 6u);
-  EXPECT_EQ(CountMembers<Notice>(), 2u);
+  EXPECT_EQ(CountMembers<Notice>(), 3u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<GitOrigin>(), 3u);
   EXPECT_EQ(CountMembers<Pin>(), 2u);

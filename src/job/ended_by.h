@@ -5,9 +5,10 @@
 namespace stoker {
 
 enum class EndedBy {
-  kUnknown,
+  kUnknown,   // it is not known, or not yet
   kOwner,     // a person, with the platform's own tools and for good: scancel
   kPlatform,  // took it for others, or because its time there was over: no fault of anybody's
+  kOther,     // known to be neither: a fault, the machine itself, a call of stoker's own
 };
 
 }  // namespace stoker

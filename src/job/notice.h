@@ -11,6 +11,8 @@ namespace stoker {
 struct Notice {
   std::string action;  // "terminate", "stop", "hibernate"
   WallTime until;      // by the platform's clock, which is also this machine's
+  // A host that shuts down without its platform having said so: who ends it is not known yet.
+  bool unexplained = false;
   bool operator==(const Notice&) const = default;
 };
 

@@ -126,13 +126,9 @@ Result<Surroundings> FindSurroundings(const std::string& dir, Clock& clock, Clou
 constexpr Duration kSignalLate = Duration::Ms(1500);
 
 // A machine that shuts down tells its services alone, and Slurm the program, too.
-void ToldToStop(Agent& agent, const Surroundings& here, Ledger& ledger, CloudNode& cloud,
-                TiedNode& tied) {
+void ToldToStop(Agent& agent, const Surroundings& here, TiedNode& tied) {
   if (tied.Signalled()) return;
-  if (here.slurm == nullptr) {
-    cloud.HeedOwner(ledger, here.platform->identity());
-    return agent.MachineStops(kShutdownLeft);
-  }
+  if (here.slurm == nullptr) return agent.MachineStops(kShutdownLeft);
   here.slurm->Signalled();
   agent.PlatformSignals();
 }
@@ -224,7 +220,7 @@ int RunAgent(const std::string& dir) {
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.
     if (leaving && here.slurm == nullptr) return;
-    ToldToStop(agent, here, **ledger, cloud, tied);
+    ToldToStop(agent, here, tied);
   });
   const Status done = agent.Run();
   leaving = true;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/cloud_node.h"
 
-#include <chrono>
-#include <future>
 #include <utility>
 
 #include "ledger/places.h"
-#include "node/owner_cancel.h"
 #include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/ec2/ec2_platform.h"
@@ -19,7 +16,6 @@ namespace stoker::node {
 namespace {
 
 constexpr char kBootIdFile[] = "/run/stoker/boot-id";
-constexpr std::chrono::seconds kAskWhoEnds{2};
 
 }  // namespace
 
@@ -83,8 +79,8 @@ Status CloudNode::Use(Providers& providers, ObjectStore& store) {
       return LabelExpiry(*api, place.account, place.zone, id, deadline);
     };
   } else {
-    STOKER_ASSIGN(aws_, providers.Aws());
-    tag = [api = aws_, place = place_](const std::string& id, WallTime deadline) {
+    STOKER_ASSIGN(const auto api, providers.Aws());
+    tag = [api, place = place_](const std::string& id, WallTime deadline) {
       return TagExpiry(*api, place.region, id, deadline);
     };
   }
@@ -92,28 +88,9 @@ Status CloudNode::Use(Providers& providers, ObjectStore& store) {
     const std::lock_guard lock(tag_mutex_);
     tag_ = std::move(tag);
   }
-  {
-    const std::lock_guard lock(mutex_);
-    store_ = &store;
-  }
-  const std::lock_guard lock(owner_mutex_);
-  heeds_owner_ = aws_ != nullptr;
+  const std::lock_guard lock(mutex_);
+  store_ = &store;
   return Status::Ok();
-}
-
-void CloudNode::HeedOwner(Ledger& ledger, const NodeIdentity& me) {
-  const auto asked = std::make_shared<std::promise<void>>();
-  auto done = asked->get_future();
-  {
-    const std::lock_guard lock(owner_mutex_);
-    if (!heeds_owner_ || owner_.joinable()) return;
-    owner_ = std::thread([api = aws_, asked, &ledger, me] {
-      const auto ends = IsEndedByOwner(*api, me.request.ask.place.region, me.instance_id);
-      if (ends.ok() && *ends) (void)CancelByOwner(ledger, me);
-      asked->set_value();
-    });
-  }
-  (void)done.wait_for(kAskWhoEnds);
 }
 
 void CloudNode::TellDoor(NodeReport& report) {
@@ -124,13 +101,6 @@ void CloudNode::TellDoor(NodeReport& report) {
 }
 
 void CloudNode::Leave() {
-  std::thread owner;
-  {
-    const std::lock_guard lock(owner_mutex_);
-    heeds_owner_ = false;
-    owner = std::move(owner_);
-  }
-  if (owner.joinable()) owner.join();
   const std::lock_guard lock(mutex_);
   store_ = nullptr;
 }

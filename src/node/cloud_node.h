@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "base/status.h"
 #include "job/job.h"
@@ -31,14 +30,9 @@ class CloudNode {
   // From now on drills are heard and leases moved. `store` outlives all that use the platform.
   // Errors: those of Providers::Aws, Providers::Compute.
   Status Use(Providers& providers, ObjectStore& store);
-  // The machine is shutting down. Where a person ends it by EC2's own tools, that is a cancel of
-  // its job: written down, unless its launch is closed, before anybody asks for a successor. Takes
-  // two seconds at most; what comes later, or is not allowed to look, is a notice like any other.
-  // Google does not tell who ends a machine: nothing is done there.
-  void HeedOwner(Ledger& ledger, const NodeIdentity& me);
   // Adds how to come to the machine by ssh, once its sshd has its keys.
   void TellDoor(NodeReport& report);
-  // Before `store` ends: nothing asks it from now on. Waits for what asks it now.
+  // Before `store` ends: nothing asks it from now on.
   void Leave();
 
  private:
@@ -53,11 +47,6 @@ class CloudNode {
   std::mutex tag_mutex_;
   Tag tag_;  // empty: it is still starting
   Place place_;
-  std::shared_ptr<ec2::AwsApi> aws_;  // null: the machine is another cloud's
-  // Of what follows. Not mutex_: a store that is silent holds up no shutdown's notice.
-  std::mutex owner_mutex_;
-  bool heeds_owner_ = false;
-  std::thread owner_;  // asks who ends the machine
 };
 
 }  // namespace stoker::node

@@ -39,6 +39,7 @@ void NoticeWatch::Tell(const std::optional<Notice>& notice) {
   {
     const std::lock_guard lock(mutex_);
     // A host that is shutting down does not take it back.
+    if (host_ && notice) host_->unexplained = false;
     now = host_ ? host_ : notice;
     if (now == told_) return;
     told_ = now;
@@ -71,9 +72,10 @@ void NoticeWatch::MachineStops(Duration left, const std::string& action) {
   {
     const std::lock_guard lock(mutex_);
     if (host_) return;
-    host_ = Notice{action, clock_.Wall() + left};
+    host_ = Notice{action, clock_.Wall() + left, !told_.has_value()};
   }
   Tell(std::nullopt);
+  Ask();
 }
 
 bool NoticeWatch::HostIsStopping() {

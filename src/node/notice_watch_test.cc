@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -58,6 +59,31 @@ bool Taken(std::vector<Scripted::Answer> answers, Duration late = {}) {
   watch.SignalsMayBeLate(late);
   while (platform.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return watch.TakenNow();
+}
+
+// What it tells of a machine that shuts down after the platform has given these answers.
+std::optional<Notice> Shutdown(std::vector<Scripted::Answer> answers) {
+  RealClock clock;
+  Scripted platform(std::move(answers));
+  std::mutex mutex;
+  std::optional<Notice> told;
+  NoticeWatch watch(platform, clock, Duration::Hours(1), [&](const std::optional<Notice>& notice) {
+    const std::lock_guard lock(mutex);
+    told = notice;
+  });
+  while (platform.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  watch.MachineStops(Duration::Seconds(20));
+  while (platform.asked == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  (void)watch.TakenNow();
+  const std::lock_guard lock(mutex);
+  return told;
+}
+
+TEST(NoticeWatch, AShutdownIsUnexplainedUnlessThePlatformTellsIt) {
+  EXPECT_TRUE(Shutdown({kNone})->unexplained);
+  EXPECT_TRUE(Shutdown({kNone, kAway})->unexplained);
+  EXPECT_FALSE(Shutdown({kTaken})->unexplained);
+  EXPECT_FALSE(Shutdown({kNone, kTaken, kTaken, kTaken})->unexplained) << "told later";
 }
 
 TEST(NoticeWatch, AsksOnceMoreWhenAProgramHasEnded) {

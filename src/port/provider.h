@@ -64,8 +64,8 @@ struct InstanceSeen {
   // all, what it is made from cannot be had). Whoever looks acts on it. Unset for every other end.
   // Stopped: why it did not come up though Start was answered ok, of the newest try.
   std::optional<Refusal> refusal;
-  // Gone, and it was up: who ended it, but for Terminate and the machine itself (kUnknown). What
-  // its owner has ended is not asked for again: the job is cancelled.
+  // Gone, stopped or about to be, and it was up: who ended it. What its owner has ended for good is
+  // not asked for again: the job is cancelled.
   EndedBy ended_by = EndedBy::kUnknown;
 };
 
@@ -98,6 +98,8 @@ struct ProviderTraits {
   bool may_stop = false;
   // Start gives such a one its power back.
   bool can_start = false;
+  // Describe says of each that is ended by whom, were it a little later.
+  bool tells_ender = false;
 };
 
 // What whoever asks for machines is told. Ok: their ids, by index; "" for one that has come and

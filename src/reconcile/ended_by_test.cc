@@ -64,5 +64,101 @@ TEST(EndedBy, WhatItsPlatformTakesIsInterrupted) {
   s.Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted; sent L2; ended m1");
 }
 
+// ---- until it is known who ended it ----
+
+Story AtAPlaceThatTells(int nodes = 1) {
+  Story s(nodes);
+  s.seen.places[0].tells_ender = true;
+  s.seen.places[0].absent_means_gone = false;
+  s.Pass().See(AllRun()).Pass();
+  s.sent.clear();
+  return s;
+}
+
+// Its host shuts down, and nobody has said why.
+Fact ShutsDown(int attempt, int rank) {
+  return [=](Story& s) {
+    NoticeOf(attempt, rank, 20)(s);
+    s.Report(attempt, rank).notice->unexplained = true;
+  };
+}
+
+Fact IsKnown(int launch, EndedBy by) {
+  return [=](Story& s) { s.Machine(launch).ended_by = by; };
+}
+
+TEST(EndedBy, NothingIsSentBeforeItIsKnownWhoEndsIt) {
+  AtAPlaceThatTells()
+      .See(ShutsDown(1, 0))
+      .Settle()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2")
+      .See(After(25), End(1, 0, EndReason::kInterrupted))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2")
+      .See(IsKnown(1, EndedBy::kOwner))
+      .Settle()
+      .Expect("Cancelled (Cancelled); 2 Ended L2 (Cancelled); L1 interrupted; L2 superseded");
+}
+
+TEST(EndedBy, WhatNobodyEndedByHandIsReplacedAtOnce) {
+  AtAPlaceThatTells()
+      .See(ShutsDown(1, 0))
+      .Settle()
+      .See(After(3), IsKnown(1, EndedBy::kOther))
+      .Settle()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
+}
+
+// Its platform has told it before: nobody's hand, and nothing waits.
+TEST(EndedBy, ANoticeOfThePlatformIsNotWaitedFor) {
+  AtAPlaceThatTells()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
+}
+
+// Where a place never says it, there is nothing to wait for.
+TEST(EndedBy, WhereItIsNeverToldNothingWaits) {
+  Story s;
+  s.Pass().See(AllRun()).Settle().Expect("Running; 1 Running L1; sent L1");
+  s.See(ShutsDown(1, 0)).Settle().Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
+}
+
+// Also while the place does not answer: the request was never sent, so nothing can have come of it.
+// The node that shuts down stays until then, for it may be the only one that asks.
+TEST(EndedBy, AfterAMinuteItIsSentAndThatIsSaid) {
+  Story s = AtAPlaceThatTells();
+  s.See(ShutsDown(1, 0), End(1, 0, EndReason::kInterrupted)).See([](Story& t) {
+    t.seen.places[0].known = false;
+    t.seen.machines.clear();
+  });
+  s.Settle().See(After(59)).Settle();
+  s.Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2");
+  EXPECT_FALSE(FindLaunch(s.job, 1)->closed);
+  s.See(After(1)).Settle();
+  s.Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted; sent L2");
+  EXPECT_EQ(s.job.requests.back().reason, "nothing said within 1m 0s who ended m1");
+}
+
+TEST(EndedBy, WhatIsGoneWithoutAWordIsWaitedForToo) {
+  AtAPlaceThatTells()
+      .See(IsGone(1), Quiet(1, 5, 5))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; ended m1")
+      .See(After(60))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; sent L2");
+}
+
+// What only stops costs nobody a cancel, and its successor no time.
+TEST(EndedBy, OneThatStopsIsNotEnded) {
+  AtAPlaceThatTells()
+      .See(ShutsDown(1, 0))
+      .Settle()
+      .See([](Story& t) { t.Machine(1).state = MachineState::kStopped; })
+      .Pass()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
+}
+
 }  // namespace
 }  // namespace stoker::story

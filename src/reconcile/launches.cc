@@ -28,20 +28,6 @@ void CloseSilent(Pass& pass, Launch& launch, const ReportSeen& report) {
                   HumanDuration(report.unchanged));
 }
 
-// Who ends a machine by hand wants no other in its place: it is a cancel, in other words.
-void HeedOwner(Pass& pass, const Launch& launch, const MachineSeen& machine) {
-  Job& job = pass.job();
-  if (machine.ended_by != EndedBy::kOwner || job.cancel || BugIsOn("owner-is-ignored")) return;
-  const Attempt* attempt = CurrentAttempt(job, launch.number);
-  if (attempt == nullptr) return;
-  const auto& mine = attempt->launches;
-  const auto rank = std::find(mine.begin(), mine.end(), launch.number) - mine.begin();
-  if (pass.CompletedAt(*attempt, static_cast<int>(rank))) return;
-  const std::string& provider = pass.RequestOf(launch).ask.place.provider;
-  job.cancel = CancelRequest{pass.seen.now, "who ended " + machine.instance_id + " at " + provider};
-  pass.Changed("its owner has ended " + machine.instance_id + ": the job is cancelled");
-}
-
 void CheckStopped(Pass& pass, Launch& launch, const MachineSeen& machine) {
   if (Restarts(pass, launch)) {
     if (IsOff(pass, launch)) (void)KeepStopped(pass, launch, machine);
@@ -252,6 +238,8 @@ void CloseUnusedLaunches(Pass& pass) {
     }
     if (used && !final) continue;
     if (final && Keep(pass, launch)) continue;
+    // Its node asks for the one in its place as soon as that may be.
+    if (!final && IsHeldFor(pass, launch)) continue;
     if (final) {
       CloseLaunch(pass, launch, CloseReason::kDone, "the job ended");
     } else if (IsLeft(pass.job(), launch)) {

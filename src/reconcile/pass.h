@@ -64,6 +64,18 @@ bool Keep(Pass& pass, Launch& launch);
 // Its machine, which lives, is not ended yet.
 bool StaysKept(const Pass& pass, const Launch& launch);
 
+// enders.cc: who ended a machine, and what waits for that to be known.
+// Cancels the job where a person has ended the machine of `launch`.
+void HeedOwner(Pass& pass, const Launch& launch, const MachineSeen& machine);
+// `request`, which was never sent, is for the place of a machine that a person may have ended, and
+// is held back until that is known, or until it has been waited for long enough.
+bool IsHeld(const Pass& pass, const Request& request);
+// So is one in the place of `launch`.
+bool IsHeldFor(const Pass& pass, const Launch& launch);
+// Unset: nobody is left that `request`, which is sent for the first time, had to wait for. Else the
+// machine of which nothing has said in time who ended it.
+std::optional<std::string> NotToldInTime(const Pass& pass, const Request& request);
+
 // requests.cc: what is asked for at once, who asks when, and what a gang needs to stay one.
 // Makes `launches` (by slot) those of an attempt: 0 = a new machine is needed. One that stays does
 // so only with all of its request, where its place ends none of them alone.

@@ -63,6 +63,7 @@ struct PlaceSeen {
   Duration appear_within = {};     // ProviderTraits::appear_within
   bool may_stop = false;           // ProviderTraits::may_stop
   bool can_start = false;          // ProviderTraits::can_start
+  bool tells_ender = false;        // ProviderTraits::tells_ender
   bool may_ask = true;             // this observer may ask for machines there
   bool elsewhere = false;          // another computer's own machines: this observer never sees them
   std::string account = "";        // of a part that is not known, as in Unheard; else all three are
@@ -113,6 +114,7 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen);
 inline constexpr Duration kSendWithin = Duration::Minutes(10);     // a launch's not_after
 inline constexpr Duration kAppearWithin = Duration::Minutes(1);    // not_after to being listed
 inline constexpr Duration kReportWithin = Duration::Minutes(10);   // that or power to first report
+inline constexpr Duration kEnderWithin = Duration::Seconds(60);    // waited for who ended it
 inline constexpr Duration kStartPause = Duration::Minutes(1);      // between two Starts
 inline constexpr Duration kRestartWithin = Duration::Minutes(20);  // seen off to heard of again
 inline constexpr Duration kStopSlack = Duration::Minutes(5);       // a notice's end to being off

@@ -74,6 +74,19 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
   }
 }
 
+constexpr const char* kHeld =
+    " is not asked for before it is known who ends the machine whose place it takes";
+
+// Whoever reads the record sees what a request was sent without.
+void SayWhyNow(Pass& pass, Request& request) {
+  const auto machine = NotToldInTime(pass, request);
+  if (!machine) return;
+  const std::string why =
+      "nothing said within " + HumanDuration(kEnderWithin) + " who ended " + *machine;
+  request.reason += (request.reason.empty() ? "" : "; ") + why;
+  pass.Changed(RequestText(pass, request) + ": " + why);
+}
+
 // Said of a choice out of fewer than there are.
 constexpr const char* kOfThose = "the first of those that can be asked for from here";
 
@@ -243,13 +256,22 @@ void ChooseSends(Pass& pass) {
     // Who opens a request sends it; others after a while, and one of them: whose write moves the
     // next try.
     const bool is_new = FindRequest(pass.before, number) == nullptr;
-    if (!is_new && !pass.PlaceOf(request->ask.place).known) continue;
+    const PlaceSeen& place = pass.PlaceOf(request->ask.place);
+    // What was never sent has come to nothing yet, whatever its place would say.
+    const bool held_before = !is_new && request->tries == 0 && place.may_ask;
+    if (!is_new && !held_before && !place.known) continue;
     if (!IsDue(*request, pass.seen.now)) continue;
+    if (IsHeld(pass, *request)) {
+      if (is_new) pass.out.notes.push_back(RequestText(pass, *request) + kHeld);
+      continue;
+    }
+    if (held_before) SayWhyNow(pass, *request);
     ++request->tries;
     request->next_try = pass.seen.now + PauseOf(*request);
     if (!is_new) {
       const bool several = request->slots.size() > 1;
-      pass.Changed(RequestText(pass, *request) + (several ? " are" : " is") + " asked for again");
+      pass.Changed(RequestText(pass, *request) + (several ? " are" : " is") + " asked for" +
+                   (request->tries > 1 ? " again" : ""));
     }
     pass.out.send.push_back(number);
   }

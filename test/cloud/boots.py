@@ -36,6 +36,7 @@ from test.gcp.gce_world import GceWorld
 from test.lab.cloud_world import whole
 from test.lab.ec2_rooms import GATE, host_name
 from test.lab.gce_lab import NODES
+from test.lab.gceapi import lifecycle
 from test.lab.gceapi.service import CHANGES, PROJECT
 
 LABELS = {"stoker-ledger", "stoker-job", "stoker-request", "stoker-launches", "stoker-expires"}
@@ -304,19 +305,34 @@ def ec2_cut(lab, check):
         check("goes on from what it saved last", runs[1][1] >= last - 20, (last, runs))
 
 
-def ec2_owner(lab, check):
-    """A person ends the instance with EC2's own tools: that is a cancel."""
-    with LabWorld(lab, "owner") as world:
-        job = world.train(400, "--spot")
-        first = world.machine(job, 0)
-        world.trained(first, 10)
-        lab.client.terminate_instances(InstanceIds=[first.id])
-        world.wait_for("it is gone", lambda: first.state() == "terminated", 120, 0.2)
-        record = world.job(job)
-        check("owner: the job is cancelled", record["state"] == "Cancelled", record)
-        check("and says by whom", first.id in record["cancel"]["by"], record.get("cancel"))
-        check("no other machine was asked for", len(world.machines(job)) == 1)
-        check("what it had saved is kept", whole_checkpoint(lab, job))
+LOOKS = {"ec2": ("DescribeInstances",), "gcp": ("instances.aggregatedList", "zoneOperations.list")}
+
+
+def test_owner(lab, check):
+    """A person ends the machine with the cloud's own tools: that is a cancel, however late the
+    cloud's answers say who it was."""
+    with cloud_of(lab).World(lab, "owner") as world:
+        google = isinstance(world, GceWorld)
+        faults = cloud_of(lab).parts(lab)[0].faults
+        for seconds in (0, 2, 6, 25):
+            job = world.train(400, "--spot")
+            first = world.machine(job, 0)
+            world.trained(first, 10)
+            for call in LOOKS["gcp" if google else "ec2"] if seconds else ():
+                faults.add(call, "slow", count=1000, seconds=seconds)
+            if google:
+                lifecycle.by_hand(lab.api, lifecycle.delete, first)
+            else:
+                lab.client.terminate_instances(InstanceIds=[first.id])
+            world.wait_for("it is gone", lambda: world.is_off(first), 150, 0.2)
+            faults.clear()
+            record, after = world.job(job), f"owner, answers after {seconds} s"
+            check(f"{after}: it is a cancel", record["state"] in ("Cancelled", "Stopping"), record)
+            name = first.name if google else first.id
+            check(f"{after}: that says by whom", name in record.get("cancel", {}).get("by", ""), record.get("cancel"))
+            check(f"{after}: no other machine was asked for", len(world.machines(job)) == 1, world.machines(job))
+            world.wait_for("it is cancelled", lambda: "Cancelled" in world.stoker("show", job).stdout, 30, 1)
+            check(f"{after}: what it had saved is kept", "1-" in world.stoker("checkpoints", job).stdout)
 
 
 SAVES = """import os, signal, time
@@ -546,7 +562,7 @@ def gcp_barren(lab, check):
         world.wait_for("all end", lambda: world.stoker("show", job) and all(each.gone for each in world.machines(job)), 200, 2)
 
 
-ALONE = ("classic",)  # what changes the lab's own settings
+ALONE = ("classic", "owner")  # what changes the lab's own settings
 AT_LENGTH = ("barren",)  # only where it is named
 
 

@@ -282,14 +282,24 @@ TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
     EXPECT_FALSE(all->front().refusal);
   }
   EXPECT_TRUE(subject.another().Describe("ledger", "")->empty()) << "which has never seen it";
-  // Deleted by hand: nobody says who has taken it.
+  // Deleted by hand.
   const auto ids = gce.Launch(subject.Request("deleted"));
   ASSERT_TRUE(subject.Until([&] { return Living(gce, "deleted") == 1; }));
   ASSERT_EQ(Order("delete?name=" + ids->front()), "ok");
   ASSERT_TRUE(subject.Until([&] { return Living(gce, "deleted") == 0; }));
   for (const InstanceSeen& seen : *gce.Describe("ledger", "")) {
     if (seen.token == "deleted") {
-      EXPECT_EQ(seen.ended_by, EndedBy::kUnknown);
+      EXPECT_EQ(seen.ended_by, EndedBy::kOwner);
+    }
+  }
+  // By stoker's own hand: its id says so.
+  const auto ours = gce.Launch(subject.Request("ours"));
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "ours") == 1; }));
+  ASSERT_TRUE(subject.another().Terminate(ours->front()).ok());
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "ours") == 0; }));
+  for (const InstanceSeen& seen : *gce.Describe("ledger", "")) {
+    if (seen.token == "ours") {
+      EXPECT_EQ(seen.ended_by, EndedBy::kOther);
     }
   }
 }

@@ -85,12 +85,16 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
     if (seen.why.empty()) seen.why = reason_code;
   }
   const bool for_good = (code & 0xff) == 32 || seen.state == InstanceState::kGone;
-  out.owner_ends = for_good && OwnerEnds(reason_code, Text(item, "reason"), seen.expires, now);
-  if (seen.state == InstanceState::kGone) {
-    seen.freed = true;
-    if (out.owner_ends) seen.ended_by = EndedBy::kOwner;
+  if (down && !reason_code.empty()) {
+    // Not where its lease was over by then, since that is how `stoker gc` ends one.
+    const bool by_owner =
+        for_good && OwnerEnds(reason_code, Text(item, "reason"), seen.expires, now);
+    seen.ended_by = by_owner ? EndedBy::kOwner : EndedBy::kOther;
     // Server.SpotInstanceTermination, …Shutdown: the market has taken it.
     if (StartsWith(reason_code, "Server.Spot")) seen.ended_by = EndedBy::kPlatform;
+  }
+  if (seen.state == InstanceState::kGone) {
+    seen.freed = true;
     seen.refusal = RefusalOfDeath(reason_code, seen.why);
     seen.address.clear();
   }

@@ -18,10 +18,7 @@ struct Instance {
   std::map<std::string, std::string> tags;
   std::string type, zone, market, image;
   std::string group;  // of placement; "" = none
-  // A person ends it, or has: it is told so from when it shuts down. Not so where its lease was
-  // over by then, since that is how `stoker gc` ends one.
-  bool owner_ends = false;
-  WallTime started;  // when it was last given power, by EC2's clock
+  WallTime started;   // when it was last given power, by EC2's clock
 };
 
 struct InstancePage {

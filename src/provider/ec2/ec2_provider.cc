@@ -46,6 +46,7 @@ class Ec2 : public Provider {
     traits_.takes_gangs = true;
     traits_.may_stop = true;
     traits_.can_start = true;
+    traits_.tells_ender = true;
   }
 
   const ProviderTraits& traits() const override { return traits_; }
@@ -329,17 +330,6 @@ Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string&
   STOKER_TRY(reply.status());
   if (!reply->failure) return Status::Ok();
   return ec2::StatusOf("renewing the lease of " + instance_id, *reply->failure);
-}
-
-Result<bool> IsEndedByOwner(ec2::AwsApi& api, const std::string& region,
-                            const std::string& instance_id) {
-  WallTime now;
-  STOKER_ASSIGN(
-      const std::string body,
-      api.Read({"ec2", region, "DescribeInstances", ec2::DescribeOne(instance_id, "")}, &now));
-  STOKER_ASSIGN(const ec2::InstancePage page, ec2::ParseInstances(body, now));
-  return std::any_of(page.instances.begin(), page.instances.end(),
-                     [](const ec2::Instance& instance) { return instance.owner_ends; });
 }
 
 std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, cloud::Notes notes) {

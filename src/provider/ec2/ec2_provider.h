@@ -22,11 +22,6 @@ inline constexpr char kEc2Provider[] = "ec2";
 Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string& instance_id,
                  WallTime expires);
 
-// Whether a person ends the instance at this moment, or has ended it, with EC2's own tools. Errors:
-// those of ec2::StatusOf; kDenied where the caller may not look.
-Result<bool> IsEndedByOwner(ec2::AwsApi& api, const std::string& region,
-                            const std::string& instance_id);
-
 // Of `notes` places are regions. Interrupt asks the agent of the machine, by the notes: EC2 itself
 // gives no drills.
 std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, cloud::Notes notes);

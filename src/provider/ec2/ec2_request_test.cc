@@ -297,7 +297,7 @@ TEST(Ec2Instances, WhyItIsGone) {
                                             "termination"));
   EXPECT_FALSE(spot.refusal);
   EXPECT_EQ(spot.ended_by, EndedBy::kPlatform);
-  EXPECT_EQ(Seen(48, reason("Client.InstanceInitiatedShutdown", "x")).ended_by, EndedBy::kUnknown);
+  EXPECT_EQ(Seen(48, reason("Client.InstanceInitiatedShutdown", "x")).ended_by, EndedBy::kOther);
   EXPECT_NE(spot.why.find("Spot instance termination"), std::string::npos);
   const InstanceSeen dead =
       Seen(48, reason("Server.InsufficientInstanceCapacity", "no room after all"));
@@ -317,18 +317,14 @@ TEST(Ec2Instances, WhatAPersonEndsIsEndedByItsOwner) {
   EXPECT_EQ(Seen(48, by_hand).ended_by, EndedBy::kOwner);
   EXPECT_EQ(Seen(48, ended("no time")).ended_by, EndedBy::kOwner);
   // After its lease: stoker gc.
-  EXPECT_EQ(Seen(48, ended("2026-11-25 10:00:01 GMT")).ended_by, EndedBy::kUnknown);
-  // One that is stopped may be started again, and one that shuts down may save yet.
-  EXPECT_EQ(Seen(80, by_hand).ended_by, EndedBy::kUnknown);
-  EXPECT_EQ(Seen(32, by_hand).ended_by, EndedBy::kUnknown);
-  const auto ends = [](int state, const std::string& more) {
-    const auto page = ParseInstances(Answer(Item("i-1", 1, state, more)), {});
-    return page.ok() && page->instances.size() == 1 && page->instances[0].owner_ends;
-  };
-  EXPECT_TRUE(ends(32, by_hand));
-  EXPECT_TRUE(ends(48, by_hand));
-  EXPECT_FALSE(ends(64, by_hand));
-  EXPECT_FALSE(ends(16, ""));
+  EXPECT_EQ(Seen(48, ended("2026-11-25 10:00:01 GMT")).ended_by, EndedBy::kOther);
+  // From when it shuts down: nothing else is asked for in its place. Stopped is not ended.
+  EXPECT_EQ(Seen(32, by_hand).ended_by, EndedBy::kOwner);
+  EXPECT_EQ(Seen(64, by_hand).ended_by, EndedBy::kOther);
+  EXPECT_EQ(Seen(80, by_hand).ended_by, EndedBy::kOther);
+  // Nothing is said yet.
+  EXPECT_EQ(Seen(16, "").ended_by, EndedBy::kUnknown);
+  EXPECT_EQ(Seen(32, "").ended_by, EndedBy::kUnknown);
 }
 
 TEST(Ec2Instances, PagesAndIndices) {

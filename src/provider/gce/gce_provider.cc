@@ -44,6 +44,20 @@ bool IsTaking(const std::string& type) {
   return false;
 }
 
+// kUnknown: it ends no machine.
+EndedBy EnderOf(const Operation& operation) {
+  if (IsTaking(operation.type)) return EndedBy::kPlatform;
+  if (operation.type == "delete") {
+    const bool own = StartsWith(operation.request_id, kDeleteIds);
+    return own ? EndedBy::kOther : EndedBy::kOwner;
+  }
+  for (const char* each : {"stop", "suspend", "compute.instances.guestTerminate",
+                           "compute.instances.terminateOnSchedule"}) {
+    if (operation.type == each) return EndedBy::kOther;
+  }
+  return EndedBy::kUnknown;
+}
+
 // What became of one try.
 struct Outcome {
   std::optional<Operation> operation;  // unset: it was refused at once, or made under another id
@@ -62,6 +76,7 @@ class Gce : public Provider {
     traits_.takes_gangs = true;
     traits_.may_stop = true;
     traits_.can_start = true;
+    traits_.tells_ender = true;
     // Assumed: Google documents no delay of its lists, and has none for what an operation has made.
     traits_.appear_within = Duration::Minutes(2);
   }
@@ -121,7 +136,9 @@ class Gce : public Provider {
     STOKER_ASSIGN(Fleet::Listing heard, fleet_.ListAll(filter));
     InstancesSeen out;
     for (const Instance& instance : heard.instances) {
-      if (!instance.unsure && IsNamedByRequest(instance.seen)) out.push_back(instance.seen);
+      if (instance.unsure || !IsNamedByRequest(instance.seen)) continue;
+      out.push_back(instance.seen);
+      if (out.back().state == InstanceState::kStopping) TellEnder(&out.back());
     }
     out.unheard = std::move(heard.unheard);
     AddStartRefusals(&out);
@@ -303,7 +320,9 @@ class Gce : public Provider {
       }
     }
     for (InstanceSeen& seen : missing) {
-      if (seen.state != InstanceState::kGone && !HasVanished(&seen)) continue;
+      const bool was_gone = seen.state == InstanceState::kGone;
+      if (!was_gone && !HasVanished(&seen)) continue;
+      if (seen.ended_by == EndedBy::kUnknown) TellEnder(&seen);
       const std::lock_guard lock(mutex_);
       listed_[seen.id] = seen;
       out->push_back(std::move(seen));
@@ -319,13 +338,25 @@ class Gce : public Provider {
     seen->freed = true;
     seen->up_for.reset();
     seen->why = "Compute Engine does not have it any more";
-    const auto operations = OperationsOf(seen->id, place->first, place->second);
-    for (const Operation& operation : operations.value_or({})) {
-      if (!IsTaking(operation.type)) continue;
-      seen->ended_by = EndedBy::kPlatform;
-      seen->why = operation.type;
-    }
     return true;
+  }
+
+  // Of the operations on what goes or is gone: of one that goes, what is under way; else the newest
+  // that has ended it. Where Google does not answer, and lists none yet, it stays unknown.
+  void TellEnder(InstanceSeen* seen) {
+    const auto place = fleet_.PlaceOf(seen->id);
+    if (!place) return;
+    const bool goes = seen->state == InstanceState::kStopping;
+    WallTime newest;
+    const auto all = OperationsOf(seen->id, place->first, place->second);
+    for (const Operation& operation : all.value_or({})) {
+      const EndedBy by = EnderOf(operation);
+      if (by == EndedBy::kUnknown || !operation.errors.empty()) continue;
+      if (goes ? operation.done : operation.done && operation.ended < newest) continue;
+      if (operation.done) newest = operation.ended;
+      seen->ended_by = by;
+      if (by == EndedBy::kPlatform) seen->why = operation.type;
+    }
   }
 
   // Why what is off did not come up, where somebody has asked for that: whoever looks finds it.
@@ -460,7 +491,8 @@ class Gce : public Provider {
   }
 
   Status Delete(const Found& found) {
-    const Call call{"DELETE", PathOf(found)};
+    const std::string id = DeleteId(found.instance.seen.id, api_->Now());
+    const Call call{"DELETE", PathOf(found), {{"requestId", id}}};
     STOKER_ASSIGN(const Reply reply, api_->Repeat(call));
     if (!reply.failure) return Status::Ok();
     const Status status = StatusOf(Described(call), *reply.failure);

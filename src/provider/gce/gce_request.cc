@@ -195,6 +195,11 @@ std::string RequestId(const LaunchRequest& request, const Try& attempt) {
                 (attempt.notice ? "" : "/plain"));
 }
 
+std::string DeleteId(const std::string& name, WallTime now) {
+  const std::string own = kDeleteIds;
+  return own + UuidOf(name + "/" + std::to_string(now.ms)).substr(own.size());
+}
+
 WallTime ArmedEnd(const LaunchRequest& request) {
   return request.not_after + request.limit * kArmedLeases;
 }

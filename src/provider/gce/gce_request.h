@@ -56,6 +56,10 @@ bool IsInstanceName(const std::string& name);
 // An UUID of version 5.
 std::string UuidOf(std::string_view text);
 std::string RequestId(const LaunchRequest& request, const Try& attempt);
+// What stoker deletes, it deletes under an id that begins so ("stoker" in hex; the script of a
+// machine does the same), so that what a person deletes is told apart. Another one each moment.
+inline constexpr char kDeleteIds[] = "73746f6b-6572-";
+std::string DeleteId(const std::string& name, WallTime now);
 
 // When Google itself deletes the machine, whatever became of it: a machine that renews its lease
 // moves on before.

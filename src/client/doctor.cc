@@ -229,8 +229,8 @@ class Doctor {
     const bool good = asked[0].ok() && asked[0]->exit_code == 0;
     Add("python3 -m venv", good ? "ok" : "note",
         good ? "makes environments for requirements.txt and setup"
-             : "cannot make environments with pip, so that jobs with a requirements.txt fail. On "
-               "Debian and Ubuntu: apt install python3-venv");
+             : "cannot make environments with pip by itself: each time uv does, or pip is fetched. "
+               "On Debian and Ubuntu: apt install python3-venv");
   }
 
   void Machines() {

@@ -150,13 +150,7 @@ InstancesSeen Cloud::Show(const std::string& provider, const std::string& ledger
     }
     const bool gone = view->state == InstanceState::kGone;
     if (gone && as_of >= machine.gone_at + kListedAfterEnd) return;
-    InstanceSeen seen;
-    seen.id = machine.id;
-    seen.token = request.token;
-    seen.ledger_id = request.ledger_id;
-    seen.job = request.job;
-    seen.launch = machine.launch();
-    seen.index = machine.index;
+    InstanceSeen seen = SeenOf(request, machine.index, machine.id);
     seen.state = view->state;
     seen.address = view->address;
     seen.why = view->why;

@@ -57,13 +57,7 @@ void Cloud::SetPrice(const std::string& name, int64_t price, int64_t lead) {
 // answer: what may run there is not known to be gone.
 void Cloud::TellOtherwise(const CloudMachine& machine, int64_t now, InstanceSeen* seen) {
   if (now < machine.away_until) {
-    InstanceSeen unreached;
-    unreached.id = machine.id;
-    unreached.token = machine.request.token;
-    unreached.ledger_id = machine.request.ledger_id;
-    unreached.job = machine.request.job;
-    unreached.launch = machine.launch();
-    unreached.index = machine.index;
+    InstanceSeen unreached = SeenOf(machine.request, machine.index, machine.id);
     unreached.state = InstanceState::kQueued;
     unreached.address = machine.address;
     unreached.why = "it does not answer";

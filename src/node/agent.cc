@@ -12,6 +12,7 @@
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt/gpus.h"
+#include "node/owner_cancel.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"
 #include "spec/parse.h"
@@ -54,10 +55,10 @@ std::optional<std::set<int>> OwnGpus() {
 
 }  // namespace
 
-Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
+Agent::Agent(NodeParts parts, std::string cache_dir)
     : parts_(std::move(parts)),
       me_(parts_.platform.identity()),
-      folders_(std::move(folders)),
+      cache_dir_(std::move(cache_dir)),
       incarnation_(parts_.ledger.Nonce()),
       usage_(parts_.store, parts_.clock, OwnGpus()) {
   poller_ = std::make_unique<Poller>(
@@ -71,7 +72,7 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
         Post(Tick{});
       });
   notices_ = std::make_unique<NoticeWatch>(
-      parts_.platform, parts_.clock, notice_poll,
+      parts_.platform, parts_.clock, parts_.platform.traits().notice_poll,
       [this](const std::optional<Notice>& notice) {
         std::shared_ptr<AttemptRun> run;
         {
@@ -243,11 +244,13 @@ void Agent::WatchGpus() {
 // With the job its secrets end.
 void Agent::ForgetOwn() {
   const std::string& ledger = parts_.ledger.id();
-  if (ReadLocalPrivate(folders_.state_dir, ledger, me_.request.job).status().Is(Code::kNotFound))
+  if (ReadLocalPrivate(parts_.platform.traits().state_dir, ledger, me_.request.job)
+          .status()
+          .Is(Code::kNotFound))
     return;
   const auto read = ReadJob(parts_.ledger, me_.request.job);
   if (read.ok() && IsFinal(read->job.state)) {
-    (void)RemoveLocalPrivate(folders_.state_dir, ledger, me_.request.job);
+    (void)RemoveLocalPrivate(parts_.platform.traits().state_dir, ledger, me_.request.job);
   }
 }
 
@@ -310,9 +313,9 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   if (!run_ || run_->here.config.attempt != attempt) {
     run_ = std::make_shared<AttemptRun>(
         AttemptParts{parts_.store, parts_.ledger, parts_.runner, parts_.clock},
-        AttemptConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
-                      folders_.state_dir, folders_.work_dir, me_.address, parts_.limiter,
-                      me_.gpus});
+        AttemptConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, cache_dir_,
+                      parts_.platform.traits().state_dir, parts_.platform.traits().work_dir,
+                      me_.address, parts_.limiter, me_.gpus});
   }
   return run_;
 }
@@ -442,15 +445,18 @@ void Agent::Do(const PowerOff& action) {
 }
 
 void Agent::CompleteReport(NodeReport& report) {
-  if (parts_.before_word && (report.notice || report.end)) {
-    parts_.before_word(report.end.has_value(), [this] { return off_.load(); });
+  if (report.notice || report.end) {
+    const bool over = report.end.has_value();
+    if (parts_.platform.IsEndedByOwner(over, [this] { return off_.load(); })) {
+      (void)CancelByOwner(parts_.ledger, me_);
+    }
   }
   UsageInput look;
   {
     const std::lock_guard lock(run_mutex_);
     if (run_ && run_->here.config.attempt == report.attempt) look = run_->Complete(report);
   }
-  if (parts_.tell_machine) parts_.tell_machine(report);
+  parts_.platform.Tell(&report);
   usage_.Sample(report, me_.dir, look);
   const std::string more = notices_->trouble();
   if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,24 +38,12 @@ struct NodeParts {
   Clock& clock;
   NodePlatform& platform;
   TaskLimiter* limiter = nullptr;  // the runner's, where a machine is shared
-  // Called each time before a report is written that tells of a notice or (`over`) of an end, by
-  // the thread that writes it, which waits for it; returns soon once `stop` says so. May be empty.
-  std::function<void(bool over, const std::function<bool()>& stop)> before_word = nullptr;
-  // Adds to each report what is known of the machine itself; by the thread that writes it. May be
-  // empty.
-  std::function<void(NodeReport&)> tell_machine = nullptr;
-};
-
-// Folders beyond the machine's own.
-struct NodeFolders {
-  std::string cache_dir;  // shared by all machines here that are of one user
-  std::string state_dir;  // where the submitter leaves what is for this machine alone
-  std::string work_dir;   // as AttemptConfig has it
 };
 
 class Agent {
  public:
-  Agent(NodeParts parts, NodeFolders folders, Duration notice_poll);
+  // `cache_dir`: shared by all machines here that are of one user.
+  Agent(NodeParts parts, std::string cache_dir);
   ~Agent();
   // Returns when the node has nothing more to do: the machine may be powered off. kCorrupt and
   // kTooNew: the record cannot be understood, nothing was started.
@@ -104,7 +91,7 @@ class Agent {
 
   NodeParts parts_;
   const NodeIdentity& me_;
-  const NodeFolders folders_;
+  const std::string cache_dir_;
   JobSpec spec_;
   Job job_;             // as first read: what never changes of it
   Instant learned_at_;  // before it was read

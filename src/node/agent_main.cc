@@ -17,15 +17,10 @@
 
 #include "agent/ledger_watch.h"
 #include "node/agent.h"
-#include "node/cloud_node.h"
 #include "node/owner_cancel.h"
-#include "node/tied/tied_node.h"
-#include "provider/ec2/ec2_metadata.h"
-#include "provider/gce/gce_platform.h"
-#include "provider/local/local_boot.h"
-#include "provider/local/local_platform.h"
 #include "provider/open.h"
-#include "provider/slurm/slurm_platform.h"
+#include "provider/registry.h"
+#include "provider/tied/tied_node.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -75,6 +70,14 @@ std::string CacheDir() {
          "/stoker";
 }
 
+// A machine that shuts down tells its services alone.
+void ToldToStop(Agent& agent, NodePlatform& platform, TiedNode& tied) {
+  if (tied.Signalled()) return;
+  platform.Signalled();
+  if (platform.traits().signals_program) return agent.PlatformSignals();
+  agent.MachineStops(kShutdownLeft);
+}
+
 // Leaves the machine, which ends with it, and says why.
 int Leave(NodePlatform& platform, const Status& why) {
   (void)Complain(why);
@@ -82,63 +85,15 @@ int Leave(NodePlatform& platform, const Status& why) {
   return 0;
 }
 
-struct Surroundings {
-  std::unique_ptr<NodePlatform> platform;
-  SlurmPlatform* slurm = nullptr;  // the same, if it is one
-  std::string state_dir;           // where the submitter leaves what is for this machine
-  std::string work_dir;            // NodeFolders::work_dir
-  Duration notice_poll = Duration::Ms(250);
-  bool shared = false;         // with other jobs, each of which may have what it asked for
-  LocalAllocation allocation;  // that this machine was begun inside of
-};
-
-// The only place that knows which platform this is.
-Result<Surroundings> FindSurroundings(const std::string& dir, Clock& clock, CloudNode& cloud) {
-  Surroundings here;
-  if (CloudNode::IsOne(dir)) {
-    STOKER_ASSIGN(here.platform, cloud.FindPlatform(dir, clock));
-    here.state_dir = dir;
-    // Google's platform waits for its notices itself; a question to it costs nothing.
-    here.notice_poll = IsGceNode(dir) ? Duration::Ms(250) : Duration::Seconds(5);
-    return here;
+// Asks each provider whether the machine is one of its own.
+Result<std::unique_ptr<NodePlatform>> FindPlatform(const std::string& dir, Clock& clock) {
+  for (const ProviderLine& line : Registry()) {
+    if (line.platform == nullptr) continue;
+    STOKER_ASSIGN(auto platform, line.platform(dir, clock));
+    if (platform) return platform;
   }
-  if (const char* folder = std::getenv(kSlurmFolder); folder != nullptr) {
-    STOKER_ASSIGN(auto slurm, MakeSlurmPlatform(dir, clock));
-    here.slurm = slurm.get();
-    here.platform = std::move(slurm);
-    here.state_dir = StateOfSlurmFolder(folder);
-    here.work_dir = here.state_dir + "/work";
-    here.notice_poll = Duration::Seconds(1);
-    return here;
-  }
-  const char* endpoint = std::getenv(kMetadataVariable);
-  STOKER_ASSIGN(auto metadata, MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock));
-  STOKER_ASSIGN(here.platform, MakeLocalPlatform(dir, std::move(metadata)));
-  here.state_dir = LocalStateDir(dir);
-  here.work_dir = here.state_dir + "/work";
-  here.shared = true;
-  if (const auto boot = ReadLocalBoot(dir); boot.ok()) here.allocation = boot->allocation;
-  return here;
-}
-
-// Slurm signals the processes of a step one after the other: on a busy node a program may be gone
-// before its agent has heard of it, and would count as one that failed.
-constexpr Duration kSignalLate = Duration::Ms(1500);
-
-// A machine that shuts down tells its services alone, and Slurm the program, too.
-void ToldToStop(Agent& agent, const Surroundings& here, TiedNode& tied) {
-  if (tied.Signalled()) return;
-  if (here.slurm == nullptr) return agent.MachineStops(kShutdownLeft);
-  here.slurm->Signalled();
-  agent.PlatformSignals();
-}
-
-// Slurm's signal is the same where a person cancels the job, and where it takes the node. Nobody
-// hears of it before that is known, were it only for lack of an answer: a successor would be asked
-// for. Runs in the one thread that writes reports.
-void HeedSlurm(SlurmPlatform& slurm, Ledger& ledger, bool over, const std::function<bool()>& stop) {
-  const auto end = slurm.AwaitEnder(over, stop);
-  if (end && end->by == SlurmEnder::kOwner) (void)CancelByOwner(ledger, slurm.identity());
+  return Status(Code::kInvalid, dir + ": no provider knows of this machine",
+                "stoker itself starts its agents");
 }
 
 TiedTo TieOf(Agent& agent, Ledger& ledger, const NodeIdentity& me) {
@@ -167,11 +122,10 @@ Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
 
 int RunAgent(const std::string& dir) {
   RealClock clock;
-  CloudNode cloud;
-  auto found = FindSurroundings(dir, clock, cloud);
+  auto found = FindPlatform(dir, clock);
   if (!found.ok()) return Complain(found.status());
-  const Surroundings& here = *found;
-  NodePlatform& platform = *here.platform;
+  NodePlatform& platform = **found;
+  const PlatformTraits& traits = platform.traits();
   const LaunchRequest& request = platform.identity().request;
   std::atomic<bool> leaving{false};  // no try at the store is followed by another then
   auto store = OpenStore(request.store_url, [&leaving] { return leaving.load(); });
@@ -179,19 +133,15 @@ int RunAgent(const std::string& dir) {
   auto ledger = OpenLedger(**store, clock);
   if (ledger.status().Is(Code::kNotFound)) return Leave(platform, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
-  const std::string& state_dir = here.state_dir;
   ProviderOptions provider_options;
-  provider_options.state_dir = state_dir;
-  if (CloudNode::IsOne(dir)) {
+  provider_options.state_dir = traits.state_dir;
+  if (traits.notes) {
     provider_options.store = [&store]() -> Result<ObjectStore*> { return store->get(); };
   }
   Providers providers(std::move(provider_options), clock);
   const auto local = providers.Local();
   if (!local.ok()) return Complain(local.status());
-  if (CloudNode::IsOne(dir)) {
-    const Status usable = cloud.Use(providers, **store);
-    if (!usable.ok()) return Complain(usable);
-  }
+  platform.Use(**store);
   Controller controller(
       **ledger,
       [&](const std::string& name) -> Result<Provider*> {
@@ -203,29 +153,21 @@ int RunAgent(const std::string& dir) {
       clock, [&] { return (*local)->LooksFor(); });
   // A machine of one provider has no rights at another, and needs none.
   controller.AsksOnly(request.ask.place.provider);
-  // Slurm holds what it has granted, and a cloud's machine is the job's alone.
   TaskLimiter limiter;
-  TaskLimiter* limits = here.shared ? &limiter : nullptr;
-  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !here.shared});
-  NodeParts parts{**store, **ledger, controller, *runner, clock, platform, limits};
-  if (SlurmPlatform* slurm = here.slurm) {
-    parts.before_word = [slurm, &ledger](bool over, const std::function<bool()>& stop) {
-      HeedSlurm(*slurm, **ledger, over, stop);
-    };
-  }
-  if (CloudNode::IsOne(dir)) parts.tell_machine = [&](NodeReport& r) { cloud.TellDoor(r); };
-  Agent agent(std::move(parts), {CacheDir(), state_dir, here.work_dir}, here.notice_poll);
-  if (here.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
-  TiedNode tied(here.allocation, clock, TieOf(agent, **ledger, platform.identity()));
+  TaskLimiter* limits = traits.shared ? &limiter : nullptr;
+  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !traits.shared});
+  Agent agent({**store, **ledger, controller, *runner, clock, platform, limits}, CacheDir());
+  if (traits.signals_program) agent.SignalsMayBeLate(*traits.signals_program);
+  TiedNode tied(dir, clock, TieOf(agent, **ledger, platform.identity()));
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.
-    if (leaving && here.slurm == nullptr) return;
-    ToldToStop(agent, here, tied);
+    if (leaving && !traits.signals_program) return;
+    ToldToStop(agent, platform, tied);
   });
   const Status done = agent.Run();
   leaving = true;
   tied.Leave();
-  cloud.Leave();
+  platform.Leave();
   if (done.ok()) {
     (void)platform.PowerOff(agent.off_why());
     return 0;

@@ -28,7 +28,6 @@ class Scripted : public NodePlatform {
  public:
   using Answer = Result<std::optional<Notice>>;
   explicit Scripted(std::vector<Answer> answers) : answers_(std::move(answers)) {}
-  const NodeIdentity& identity() const override { return identity_; }
   Answer PollNotice() override { return answers_[std::min(asked++, answers_.size() - 1)]; }
   Result<std::optional<PlatformAdvice>> PollAdvice() override {
     const size_t at = advice_asked++;
@@ -43,7 +42,6 @@ class Scripted : public NodePlatform {
   std::atomic<size_t> advice_asked = 0;
 
  private:
-  NodeIdentity identity_;
   std::vector<Answer> answers_;
 };
 
@@ -125,11 +123,8 @@ TEST(NoticeWatch, TellsARecommendationOnceAndItIsNoNotice) {
 // Its platform takes a lease's request, and does not answer.
 class SilentPlatform : public NodePlatform {
  public:
-  const NodeIdentity& identity() const override { return identity_; }
+  using NodePlatform::NodePlatform;
   Result<std::optional<Notice>> PollNotice() override { return std::optional<Notice>(); }
-  Result<std::optional<PlatformAdvice>> PollAdvice() override {
-    return std::optional<PlatformAdvice>();
-  }
   Status Renew(WallTime deadline) override {
     renewed = deadline.ms;
     ++asked;
@@ -146,9 +141,6 @@ class SilentPlatform : public NodePlatform {
   std::atomic<int> asked = 0;
   std::atomic<int64_t> renewed = 0;
   std::atomic<int64_t> kept = 0;
-
- private:
-  NodeIdentity identity_;
 };
 
 TEST(LeaseKeeper, NobodyWaitsForAnApiThatIsSilent) {
@@ -222,17 +214,9 @@ class ToldRunner : public ProcessRunner {
 
 class SilentMachine : public SilentPlatform {
  public:
-  explicit SilentMachine(const std::string& dir) {
-    me_.request.job = "job1";
-    me_.request.limit = Duration::Hours(1);
-    me_.launch = 1;
-    me_.instance_id = "i-1";
-    me_.boot_id = "boot";
-    me_.address = "127.0.0.1";
-    me_.dir = dir;
+  explicit SilentMachine(const std::string& dir) : SilentPlatform(IdentityIn(dir), TraitsIn(dir)) {
     silent = true;
   }
-  const NodeIdentity& identity() const override { return me_; }
   Result<std::optional<Notice>> PollNotice() override {
     if (until == 0) return std::optional<Notice>();
     return std::optional(Notice{"terminate", WallTime{until}});
@@ -240,7 +224,23 @@ class SilentMachine : public SilentPlatform {
   std::atomic<int64_t> until = 0;
 
  private:
-  NodeIdentity me_;
+  static NodeIdentity IdentityIn(const std::string& dir) {
+    NodeIdentity me;
+    me.request.job = "job1";
+    me.request.limit = Duration::Hours(1);
+    me.launch = 1;
+    me.instance_id = "i-1";
+    me.boot_id = "boot";
+    me.address = "127.0.0.1";
+    me.dir = dir;
+    return me;
+  }
+  static PlatformTraits TraitsIn(const std::string& dir) {
+    PlatformTraits traits;
+    traits.state_dir = dir + "/state";
+    traits.notice_poll = Duration::Ms(20);
+    return traits;
+  }
 };
 
 bool Comes(const std::function<bool()>& what) {
@@ -266,8 +266,7 @@ TEST(Agent, ActsOnANoticeWhileItsLeaseIsBeingRenewed) {
       clock);
   ToldRunner runner;
   SilentMachine platform(dir.path());
-  Agent agent({store, *ledger, controller, runner, clock, platform},
-              {dir.path() + "/cache", dir.path() + "/state"}, Duration::Ms(20));
+  Agent agent({store, *ledger, controller, runner, clock, platform}, dir.path() + "/cache");
   std::thread runs([&] { EXPECT_TRUE(agent.Run().ok()); });
   EXPECT_TRUE(Comes([&] { return platform.asked > 0 && runner.program.runs; }));
   platform.until = (clock.Wall() + Duration::Seconds(2)).ms;

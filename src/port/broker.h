@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -24,6 +25,7 @@
 #include "port/rights.h"
 #include "spec/job_spec.h"
 #include "spec/settings.h"
+#include "spec/text/infra.h"
 
 namespace stoker {
 
@@ -43,6 +45,7 @@ struct BrokerTraits {
   const char* name;      // Place::provider
   const char* title;     // for people: "EC2", "Google"
   const char* machines;  // the same: "machines of EC2"
+  InfraKind infra;       // what people write for its places
   // Its machines are made for the job alone and billed: those that cost nothing more come first.
   bool rents = false;
   // Its machines have users and files of their own: the submitting shell's are not there.
@@ -153,10 +156,12 @@ class Broker {
   // ---- what is there ----
   // What --infra takes here, without asking anybody; none: `stoker places` leaves it out.
   virtual std::vector<std::string> Words() { return {}; }
-  // What each has, and what of it is free. One part that does not answer is no error: it is told in
-  // its `trouble`.
+  // What each has, and what of it is free; of a provider that cannot tell, its words. One part that
+  // does not answer is no error: it is told in its `trouble`.
   virtual Result<std::vector<PlaceInfo>> Places() {
-    return Status(Code::kInvalid, "it cannot tell what it has");
+    std::vector<PlaceInfo> places;
+    for (std::string& word : Words()) places.emplace_back().infra = std::move(word);
+    return places;
   }
   // What jobs need there, tried; makes nothing that stays. `where`: as OfferAsk's; `ledger`: or why
   // there is none. Errors: it cannot be tried at all.

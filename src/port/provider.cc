@@ -28,6 +28,19 @@ Code CodeOf(RefusalClass what) {
 
 }  // namespace
 
+InstanceSeen SeenOf(const LaunchRequest& request, int index, std::string id) {
+  InstanceSeen seen;
+  seen.id = std::move(id);
+  seen.token = request.token;
+  seen.ledger_id = request.ledger_id;
+  seen.job = request.job;
+  seen.index = index;
+  if (static_cast<size_t>(index) < request.launches.size()) {
+    seen.launch = request.launches[static_cast<size_t>(index)];
+  }
+  return seen;
+}
+
 LaunchAnswer::LaunchAnswer(std::vector<std::string> ids)
     : Result<std::vector<std::string>>(std::move(ids)) {}
 

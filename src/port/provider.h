@@ -69,6 +69,9 @@ struct InstanceSeen {
   EndedBy ended_by = EndedBy::kUnknown;
 };
 
+// The machine `index` of a request, as `id`: whose it is. All else is as nothing is known of it.
+InstanceSeen SeenOf(const LaunchRequest& request, int index, std::string id);
+
 // A place of a provider that did not answer; what of `place` is "" means all that it has there.
 struct Unheard {
   Place place;  // its provider is the one that was asked
@@ -89,7 +92,6 @@ struct ProviderTraits {
   std::string name;                    // "local", "ec2", "gce", "slurm"
   bool describe_is_immediate = false;  // an instance that Describe leaves out does not exist
   Duration appear_within = Duration::Minutes(10);  // else: absent only means gone after this long
-  Duration notice_poll = Duration::Seconds(5);
   // All machines that an attempt lacks are asked for in one request.
   bool takes_gangs = false;
   // Terminate ends that machine and no other; else all of its request.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every provider that this stoker has, each made when it is first asked for. The one place that
-// knows which there are: commands and agents ask here.
+// Every provider of the registry, each made when it is first asked for.
 #pragma once
 
 #include <memory>
@@ -16,13 +15,6 @@
 #include "provider/local/local_provider.h"
 
 namespace stoker {
-
-namespace ec2 {
-class AwsApi;
-}
-namespace gce {
-class ComputeApi;
-}
 
 // Null: there is none of that name.
 const BrokerTraits* TraitsOf(std::string_view provider);
@@ -41,20 +33,10 @@ class Providers {
   Result<Provider*> Get(const std::string& name);
   // Machines of this computer.
   Result<LocalProvider*> Local();
-  // Whoever speaks with Amazon. Errors: those of MakeAwsApi.
-  Result<std::shared_ptr<ec2::AwsApi>> Aws();
-  // Whoever speaks with Compute Engine. Errors: those of MakeComputeApi.
-  Result<std::shared_ptr<gce::ComputeApi>> Compute();
-
-  const ProviderOptions& options() const { return options_; }
-  Clock& clock() { return clock_; }
 
  private:
   const ProviderOptions options_;
   Clock& clock_;
-  std::unique_ptr<LocalProvider> local_;
-  std::shared_ptr<ec2::AwsApi> aws_;
-  std::shared_ptr<gce::ComputeApi> compute_;
   std::vector<std::unique_ptr<Broker>> brokers_;  // by line of the registry; null: not made yet
 };
 

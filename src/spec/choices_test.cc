@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/print.h"
+#include "test/kit/places.h"
 
 namespace stoker {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/prng.h"
 #include "spec/json_text.h"
 #include "spec/parse.h"
+#include "test/kit/places.h"
 #include "test/kit/rounds.h"
 
 namespace stoker {

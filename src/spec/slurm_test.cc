@@ -6,6 +6,7 @@
 
 #include "spec/parse.h"
 #include "spec/text/slurm_words.h"
+#include "test/kit/places.h"
 
 namespace stoker {
 namespace {

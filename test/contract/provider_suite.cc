@@ -448,7 +448,6 @@ Problems WhatTheTraitsPromise(ProviderSubject& subject) {
   Case c(subject);
   const ProviderTraits& traits = subject.provider().traits();
   c.Expect(!traits.name.empty(), "it has no name");
-  c.Expect(traits.notice_poll.ms > 0, "notices are never asked for");
   const std::string id = c.Launch(subject.Request("seen"));
   if (traits.describe_is_immediate) {
     c.Expect(c.Look(id).has_value(), "lists are said to be immediate, and leave it out");

@@ -5,6 +5,7 @@
 #include "spec/parse.h"
 #include "spec/print.h"
 #include "test/fuzz/target.h"
+#include "test/kit/places.h"
 
 namespace stoker::fuzz {
 namespace {

@@ -239,9 +239,11 @@ class TidyTest(unittest.TestCase):
         self.one("src/job/x.cc", HEAD + 'bool b = name == "aws";\n', 2, "provider")
         for free in ('// of "ec2"', 'Next("see aws/REGION");', "int laws, Awsome;"):
             self.assertEqual(self.breaches({"src/job/x.cc": HEAD + free + "\n"}), [], free)
-        for room in ("src/provider/ec2/x.cc", "src/main.cc", "src/job/x_test.cc"):
+        for room in ("src/provider/ec2/x.cc", "src/provider/registry.cc", "src/job/x_test.cc"):
             found = self.breaches({room: HEAD + "kEc2Provider;\n"})
             self.assertNotIn("provider", [rule for _, _, rule in found], room)
+        for room in ("src/main.cc", "src/node/x.cc", "src/provider/open.cc", "src/provider/local/x.cc", "src/provider/cloud/x.cc"):
+            self.assertIn((room, 2, "provider"), self.breaches({room: HEAD + "kEc2Provider;\n"}))
 
     def test_full_folders(self):
         def row(folder, count):

@@ -9,12 +9,15 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/text.h"
+#include "ledger/places.h"
 #include "provider/cloud/cloud_launch.h"
+#include "provider/cloud/ssh_door.h"
 #include "sys/command.h"
 #include "sys/file.h"
 
@@ -22,6 +25,7 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kCommandMs = 20'000;
+constexpr char kBootIdFile[] = "/run/stoker/boot-id";
 
 // Another one after each boot, also where several machines share a kernel.
 Result<std::string> BootId(const std::string& file) {
@@ -33,10 +37,18 @@ Result<std::string> BootId(const std::string& file) {
   return id;
 }
 
-class CloudHost : public NodePlatform {
+PlatformTraits TraitsFor(const CloudPlatformOptions& options) {
+  PlatformTraits traits;
+  traits.state_dir = options.dir;
+  traits.notice_poll = options.notice_poll;
+  traits.notes = true;
+  return traits;
+}
+
+class CloudPlatform : public NodePlatform {
  public:
-  CloudHost(NodeIdentity identity, CloudPlatformOptions options, Clock& clock)
-      : identity_(std::move(identity)),
+  CloudPlatform(NodeIdentity identity, CloudPlatformOptions options, Clock& clock)
+      : NodePlatform(std::move(identity), TraitsFor(options)),
         options_(std::move(options)),
         clock_(clock),
         tagged_(cloud::FirstExpiry(identity_.request)),
@@ -44,7 +56,8 @@ class CloudHost : public NodePlatform {
     if (options_.drill) drills_ = std::thread([this] { WatchDrills(); });
   }
 
-  ~CloudHost() override {
+  ~CloudPlatform() override {
+    Leave();
     {
       const std::lock_guard lock(drill_mutex_);
       stop_ = true;
@@ -52,8 +65,6 @@ class CloudHost : public NodePlatform {
     drill_bell_.notify_all();
     if (drills_.joinable()) drills_.join();
   }
-
-  const NodeIdentity& identity() const override { return identity_; }
 
   // The first of all that may take it.
   Result<std::optional<Notice>> PollNotice() override {
@@ -101,6 +112,23 @@ class CloudHost : public NodePlatform {
 
   Status PowerOff(const std::string& why) override { return options_.power_off(why); }
 
+  void Use(ObjectStore& store) override {
+    const std::lock_guard lock(store_mutex_);
+    store_ = &store;
+  }
+
+  void Leave() override {
+    const std::lock_guard lock(store_mutex_);
+    store_ = nullptr;
+  }
+
+  // Each time: keys that an image had when the agent came up are replaced later in that boot.
+  void Tell(NodeReport* report) override {
+    const cloud::SshDoor door = cloud::ReadSshDoor("");
+    report->host_keys = door.host_keys;
+    report->ssh_user = door.user;
+  }
+
  private:
   std::string KeptFile() const { return options_.instance_dir + "/" + cloud::kKeptFile; }
   std::string DeadlineFile() const { return options_.instance_dir + "/" + cloud::kDeadlineFile; }
@@ -127,7 +155,7 @@ class CloudHost : public NodePlatform {
     std::unique_lock lock(drill_mutex_);
     while (!stop_ && !drill_) {
       lock.unlock();
-      const auto asked = options_.drill();
+      const auto asked = AskDrill();
       lock.lock();
       if (asked.ok() && *asked) {
         drill_ = Notice{"terminate", clock_.Wall() + **asked};
@@ -138,6 +166,12 @@ class CloudHost : public NodePlatform {
       const auto pause = std::chrono::milliseconds(options_.drill_every.ms);
       if (!drill_) drill_bell_.wait_for(lock, pause, [this] { return stop_; });
     }
+  }
+
+  Result<std::optional<Duration>> AskDrill() {
+    const std::lock_guard lock(store_mutex_);
+    if (store_ == nullptr) return std::optional<Duration>();
+    return options_.drill(*store_);
   }
 
   std::optional<Notice> Drill() {
@@ -157,7 +191,6 @@ class CloudHost : public NodePlatform {
     return Notice{"terminate", until};
   }
 
-  const NodeIdentity identity_;
   const CloudPlatformOptions options_;
   Clock& clock_;
   std::mutex mutex_;      // of the cloud's own notices and advice
@@ -170,10 +203,22 @@ class CloudHost : public NodePlatform {
   std::condition_variable drill_bell_;
   std::optional<Notice> drill_;
   bool stop_ = false;
+  std::mutex store_mutex_;  // held while the store is asked
+  ObjectStore* store_ = nullptr;
   std::thread drills_;
 };
 
 }  // namespace
+
+void UseCloudFolders(const std::string& dir, const LaunchRequest& request,
+                     const std::string& instance_id, CloudPlatformOptions* options) {
+  options->dir = dir;
+  options->instance_dir = cloud::kInstanceDir;
+  options->boot_id_file = kBootIdFile;
+  options->drill = [job = request.job, instance_id](ObjectStore& store) {
+    return ReadDrill(store, job, instance_id);
+  };
+}
 
 Result<std::unique_ptr<NodePlatform>> MakeCloudPlatform(NodeIdentity me,
                                                         CloudPlatformOptions options,
@@ -187,7 +232,7 @@ Result<std::unique_ptr<NodePlatform>> MakeCloudPlatform(NodeIdentity me,
   me.dir = options.dir;
   STOKER_ASSIGN(me.boot_id, BootId(options.boot_id_file));
   return std::unique_ptr<NodePlatform>(
-      std::make_unique<CloudHost>(std::move(me), std::move(options), clock));
+      std::make_unique<CloudPlatform>(std::move(me), std::move(options), clock));
 }
 
 Status PowerOffBySystemd(const std::string& why) {

@@ -12,22 +12,21 @@
 #include "provider/ec2/ec2_offers.h"
 #include "provider/ec2/ec2_rights.h"
 #include "provider/ec2/ec2_shell.h"
+#include "sys/folder_cache.h"
 
 namespace stoker {
 namespace {
 
 class Ec2Broker : public Broker {
  public:
-  Ec2Broker(const ProviderOptions& options, Clock& clock,
-            std::function<Result<std::shared_ptr<ec2::AwsApi>>()> api)
-      : options_(options), clock_(clock), api_(std::move(api)) {}
+  Ec2Broker(const ProviderOptions& options, Clock& clock) : options_(options), clock_(clock) {}
 
   const BrokerTraits& traits() const override { return kEc2Broker; }
 
   Result<Provider*> Machines() override {
     if (!options_.store) return Status(Code::kInvalid, "EC2 is not asked from here");
     if (!provider_) {
-      STOKER_ASSIGN(auto api, api_());
+      STOKER_ASSIGN(auto api, Api());
       provider_ =
           MakeEc2Provider(std::move(api), cloud::NotesIn(options_.store, kEc2Provider, clock_));
     }
@@ -38,26 +37,26 @@ class Ec2Broker : public Broker {
 
   Result<std::vector<Offer>> Resolve(const OfferAsk& ask) override {
     STOKER_ASSIGN(const Ec2Wish wish, Ec2WishOf(ask, options_.settings));
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     return ResolveEc2(*api, wish);
   }
 
   Status Complete(const LedgerRef& ledger, int64_t blob_period,
                   std::vector<Offer>* offers) override {
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     // Whoever clears up looks where anything was made.
     STOKER_TRY(NotePlace(*ledger.store, kEc2Provider, offers->front().ask.place.region));
     return CompleteEc2Offers(*api, ledger.id, blob_period, offers);
   }
 
   Result<Shell> Enter(const ShellAsk& ask) override {
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     return EnterEc2(api, ask, options_.say);
   }
 
   // What it allows whoever asks, in that region.
   Result<Findings> Examine(const std::string& where, const Result<LedgerRef>& ledger) override {
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
     // Before the first job there is no ledger, and nothing of it there.
     const std::string id = ledger.ok() ? ledger->id : "trial";
@@ -74,7 +73,7 @@ class Ec2Broker : public Broker {
     Holdings out;
     STOKER_ASSIGN(out.regions, Regions(ledger, everywhere));
     if (out.regions.empty()) return out;
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     for (const std::string& region : out.regions) {
       auto found = Ec2Holdings(*api, region, id, &out.troubles);
       if (!found.ok()) {
@@ -88,15 +87,25 @@ class Ec2Broker : public Broker {
   }
 
   Status End(const Holding& holding) override {
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     return EndEc2Holding(*api, holding);
   }
 
  private:
+  // The same each time.
+  Result<std::shared_ptr<ec2::AwsApi>> Api() {
+    if (!api_) {
+      std::shared_ptr<Cache> memory;
+      if (!options_.cache_dir.empty()) memory = sys::MakeFolderCache(options_.cache_dir + "/aws");
+      STOKER_ASSIGN(api_, MakeAwsApi(std::move(memory)));
+    }
+    return api_;
+  }
+
   Result<std::vector<std::string>> Regions(const LedgerRef& ledger, bool everywhere) {
     STOKER_ASSIGN(const auto noted, NotedPlaces(*ledger.store, kEc2Provider));
     if (!everywhere) return noted;
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     std::string ask = noted.empty() ? "" : noted.front();
     if (ask.empty()) {
       STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
@@ -115,15 +124,14 @@ class Ec2Broker : public Broker {
 
   const ProviderOptions options_;
   Clock& clock_;
-  const std::function<Result<std::shared_ptr<ec2::AwsApi>>()> api_;
+  std::shared_ptr<ec2::AwsApi> api_;
   std::unique_ptr<Provider> provider_;
 };
 
 }  // namespace
 
-std::unique_ptr<Broker> MakeEc2Broker(const ProviderOptions& options, Clock& clock,
-                                      std::function<Result<std::shared_ptr<ec2::AwsApi>>()> api) {
-  return std::make_unique<Ec2Broker>(options, clock, std::move(api));
+std::unique_ptr<Broker> MakeEc2Broker(const ProviderOptions& options, Clock& clock) {
+  return std::make_unique<Ec2Broker>(options, clock);
 }
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "provider/cloud/cloud_launch.h"
+#include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/ec2_boot.h"
 #include "provider/ec2/ec2_provider.h"
 #include "sys/file.h"
@@ -54,13 +55,28 @@ class Ec2Notices {
   MonoTime ask_maintenance_;
 };
 
-}  // namespace
-
-bool IsEc2Node(const std::string& dir) { return sys::FileExists(dir + "/" + ec2::kLaunchFile); }
-
+// What the machine was created from.
 Result<LaunchRequest> ReadEc2Launch(const std::string& dir) {
   STOKER_ASSIGN(const std::string text, sys::ReadFile(dir + "/" + ec2::kLaunchFile, kMostFile));
   return cloud::ParseLaunch(text, kEc2Provider);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodePlatform>> FindEc2Platform(const std::string& dir, Clock& clock) {
+  if (!sys::FileExists(dir + "/" + ec2::kLaunchFile)) return std::unique_ptr<NodePlatform>();
+  STOKER_ASSIGN(const LaunchRequest request, ReadEc2Launch(dir));
+  STOKER_ASSIGN(const auto api, MakeAwsApi());
+  Ec2PlatformOptions options;
+  STOKER_ASSIGN(options.metadata, MakeEc2Metadata({}, clock));
+  STOKER_ASSIGN(const MachineIdentity me, options.metadata->Identity());
+  UseCloudFolders(dir, request, me.instance_id, &options);
+  const std::string region = request.ask.place.region;
+  options.tag = [api, region](const std::string& id, WallTime deadline) {
+    return TagExpiry(*api, region, id, deadline);
+  };
+  options.power_off = PowerOffBySystemd;
+  return MakeEc2Platform(std::move(options), clock);
 }
 
 Result<std::unique_ptr<NodePlatform>> MakeEc2Platform(Ec2PlatformOptions options, Clock& clock) {

@@ -21,11 +21,9 @@ struct Ec2PlatformOptions : CloudPlatformOptions {
 
 inline constexpr Duration kMaintenanceNotice = Duration::Minutes(15);
 
-// Was the machine whose node has this folder made by EC2?
-bool IsEc2Node(const std::string& dir);
-
-// What it was created from. Errors: those of cloud::ParseLaunch, and of files.
-Result<LaunchRequest> ReadEc2Launch(const std::string& dir);
+// For the agent of this machine, whose node has the folder `dir`; null: it is no machine of EC2.
+// Errors: those of MakeEc2Platform and of MakeAwsApi.
+Result<std::unique_ptr<NodePlatform>> FindEc2Platform(const std::string& dir, Clock& clock);
 
 // Asks the metadata service who it is, so that must answer. Errors: those of the service and of
 // what user-data left. `clock` must outlive it.

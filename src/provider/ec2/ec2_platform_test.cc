@@ -12,6 +12,7 @@
 #include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_boot.h"
 #include "sys/file.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker {
 namespace {
@@ -56,9 +57,9 @@ class FakeMetadata : public Ec2Metadata {
   Told& told_;
 };
 
-class Ec2Host : public testing::Test {
+class Ec2Platform : public testing::Test {
  protected:
-  Ec2Host() {
+  Ec2Platform() {
     request_.token = "token1";
     request_.ledger_id = "ledger1";
     request_.store_url = "s3://bucket";
@@ -85,7 +86,7 @@ class Ec2Host : public testing::Test {
     options.dir = options.instance_dir = dir_.path();
     options.boot_id_file = File("run/boot-id");
     options.metadata = std::make_unique<FakeMetadata>(told_);
-    options.drill = [this]() -> Result<std::optional<Duration>> {
+    options.drill = [this](ObjectStore&) -> Result<std::optional<Duration>> {
       if (blocked_ != nullptr) const std::lock_guard waits(*blocked_);
       if (told_.drill_ms < 0) return std::optional<Duration>();
       return std::optional(Duration::Ms(told_.drill_ms));
@@ -101,9 +102,14 @@ class Ec2Host : public testing::Test {
       told_.off.push_back(why);
       return Status::Ok();
     };
-    return MakeEc2Platform(std::move(options), clock_);
+    options.is_ended_by_owner = [this]() -> Result<bool> { return ended_by_owner_; };
+    auto platform = MakeEc2Platform(std::move(options), clock_);
+    if (platform.ok()) (*platform)->Use(store_);
+    return platform;
   }
 
+  Result<bool> ended_by_owner_ = false;
+  MemoryStore store_;
   std::mutex* blocked_ = nullptr;      // the store answers once it is free
   std::atomic<int> asked_ = 0;         // how often that was asked to move the lease
   std::mutex* tag_blocked_ = nullptr;  // the cloud's API the same
@@ -113,9 +119,9 @@ class Ec2Host : public testing::Test {
   sys::TempDir dir_ = *sys::TempDir::Make("ec2-host");
 };
 
-TEST_F(Ec2Host, KnowsWhoItIs) {
-  EXPECT_TRUE(IsEc2Node(dir_.path()));
-  EXPECT_FALSE(IsEc2Node(dir_.path() + "/nothing"));
+TEST_F(Ec2Platform, KnowsWhoItIs) {
+  const auto nothing = FindEc2Platform(dir_.path() + "/nothing", clock_);
+  EXPECT_TRUE(nothing.ok() && *nothing == nullptr);
   const auto platform = Make();
   ASSERT_TRUE(platform.ok()) << platform.status().ToString();
   const NodeIdentity& me = (*platform)->identity();
@@ -132,7 +138,7 @@ TEST_F(Ec2Host, KnowsWhoItIs) {
   EXPECT_EQ(Make().code(), Code::kCorrupt);
 }
 
-TEST_F(Ec2Host, TheFirstOfAllNoticesCounts) {
+TEST_F(Ec2Platform, TheFirstOfAllNoticesCounts) {
   auto platform = *Make();
   EXPECT_EQ(*platform->PollNotice(), std::nullopt);
   const Notice spot{"terminate", clock_.now + Duration::Minutes(2)};
@@ -144,7 +150,7 @@ TEST_F(Ec2Host, TheFirstOfAllNoticesCounts) {
   EXPECT_EQ(platform->PollNotice().code(), Code::kTimeout);
 }
 
-TEST_F(Ec2Host, MaintenanceCountsOnceItIsNear) {
+TEST_F(Ec2Platform, MaintenanceCountsOnceItIsNear) {
   auto platform = *Make();
   const Notice far{"instance-stop", clock_.now + Duration::Hours(24 * 14)};
   told_.maintenance = std::optional(far);
@@ -158,7 +164,28 @@ TEST_F(Ec2Host, MaintenanceCountsOnceItIsNear) {
   EXPECT_EQ(*platform->PollNotice(), far);
 }
 
-TEST_F(Ec2Host, ADrillIsAsRealAsAny) {
+TEST_F(Ec2Platform, ItsOwnersEndIsACancel) {
+  std::atomic<int> cancels = 0;
+  const auto cancel = [&] { ++cancels; };
+  auto platform = *Make();
+  platform->Signalled(cancel);
+  platform->Leave();
+  EXPECT_EQ(cancels, 0) << "the cloud took it";
+  ended_by_owner_ = true;
+  platform = *Make();
+  platform->Signalled(cancel);
+  EXPECT_EQ(cancels, 1) << "before anybody hears of a notice";
+  platform->Leave();
+  platform->Signalled(cancel);
+  EXPECT_EQ(cancels, 1) << "nothing is asked once its agent leaves";
+  ended_by_owner_ = Status(Code::kDenied, "no right to look");
+  platform = *Make();
+  platform->Signalled(cancel);
+  platform->Leave();
+  EXPECT_EQ(cancels, 1);
+}
+
+TEST_F(Ec2Platform, ADrillIsAsRealAsAny) {
   auto platform = *Make();
   EXPECT_EQ(*platform->PollNotice(), std::nullopt);
   told_.drill_ms = 120'000;
@@ -172,7 +199,7 @@ TEST_F(Ec2Host, ADrillIsAsRealAsAny) {
   EXPECT_EQ(Deadline(), Seconds(Duration::Seconds(90))) << "and no lease is longer";
 }
 
-TEST_F(Ec2Host, AStoreThatIsSilentHoldsUpNoNotice) {
+TEST_F(Ec2Platform, AStoreThatIsSilentHoldsUpNoNotice) {
   std::mutex gate;
   std::unique_lock shut(gate);
   blocked_ = &gate;
@@ -182,7 +209,7 @@ TEST_F(Ec2Host, AStoreThatIsSilentHoldsUpNoNotice) {
   shut.unlock();
 }
 
-TEST_F(Ec2Host, AnApiThatIsSilentHoldsUpNoNotice) {
+TEST_F(Ec2Platform, AnApiThatIsSilentHoldsUpNoNotice) {
   std::mutex gate;
   std::unique_lock shut(gate);
   tag_blocked_ = &gate;
@@ -199,7 +226,7 @@ TEST_F(Ec2Host, AnApiThatIsSilentHoldsUpNoNotice) {
   EXPECT_EQ(Deadline(), Seconds(Duration::Seconds(120))) << "no late answer makes it longer";
 }
 
-TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {
+TEST_F(Ec2Platform, TheLeaseIsNeverLongerThanWhatOthersSee) {
   auto platform = *Make();
   // FirstExpiry is five minutes and a day away.
   EXPECT_TRUE(platform->Renew(clock_.now + Duration::Hours(24)).ok());
@@ -219,7 +246,7 @@ TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {
   EXPECT_EQ(Deadline(), Seconds(*ParseRfc3339("2026-11-25T17:00:00Z") - clock_.now));
 }
 
-TEST_F(Ec2Host, OneThatIsKeptEndsAtItsTime) {
+TEST_F(Ec2Platform, OneThatIsKeptEndsAtItsTime) {
   {
     auto platform = *Make();
     EXPECT_TRUE(platform->Keep(clock_.now + Duration::Minutes(30)).ok());
@@ -240,7 +267,7 @@ TEST_F(Ec2Host, OneThatIsKeptEndsAtItsTime) {
   EXPECT_EQ(Deadline(), Seconds(Duration::Minutes(5))) << "the machine itself first";
 }
 
-TEST_F(Ec2Host, ALeaseThatEndsIsANotice) {
+TEST_F(Ec2Platform, ALeaseThatEndsIsANotice) {
   auto platform = *Make();
   ASSERT_TRUE(Lease(clock_.now + Duration::Minutes(20)).ok());
   EXPECT_EQ(*platform->PollNotice(), std::nullopt);
@@ -248,7 +275,7 @@ TEST_F(Ec2Host, ALeaseThatEndsIsANotice) {
   EXPECT_EQ(*platform->PollNotice(), (Notice{"terminate", clock_.now + Duration::Minutes(10)}));
 }
 
-TEST_F(Ec2Host, AdviceAndPower) {
+TEST_F(Ec2Platform, AdviceAndPower) {
   auto platform = *Make();
   EXPECT_EQ(*platform->PollAdvice(), std::nullopt);
   told_.rebalance = clock_.now;

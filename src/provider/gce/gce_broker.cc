@@ -14,16 +14,14 @@ namespace {
 
 class GceBroker : public Broker {
  public:
-  GceBroker(const ProviderOptions& options, Clock& clock,
-            std::function<Result<std::shared_ptr<gce::ComputeApi>>()> api)
-      : options_(options), clock_(clock), api_(std::move(api)) {}
+  GceBroker(const ProviderOptions& options, Clock& clock) : options_(options), clock_(clock) {}
 
   const BrokerTraits& traits() const override { return kGceBroker; }
 
   Result<Provider*> Machines() override {
     if (!options_.store) return Status(Code::kInvalid, "Compute Engine is not asked from here");
     if (!provider_) {
-      STOKER_ASSIGN(auto api, api_());
+      STOKER_ASSIGN(auto api, Api());
       provider_ =
           MakeGceProvider(std::move(api), cloud::NotesIn(options_.store, kGceProvider, clock_));
     }
@@ -34,7 +32,7 @@ class GceBroker : public Broker {
 
   Result<std::vector<Offer>> Resolve(const OfferAsk& ask) override {
     STOKER_ASSIGN(const GceWish wish, GceWishOf(ask, options_.settings, options_.say));
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     return ResolveGce(*api, wish);
   }
 
@@ -71,7 +69,7 @@ class GceBroker : public Broker {
                         bool /*everywhere*/) override {
     STOKER_ASSIGN(const auto places, NotedPlaces(*ledger.store, kGceProvider));
     if (places.empty()) return Holdings();
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     return ListGceHoldings(*api, places, id);
   }
 
@@ -80,23 +78,29 @@ class GceBroker : public Broker {
       STOKER_ASSIGN(Provider * gce, Machines());
       return gce->Terminate(holding.id);
     }
-    STOKER_ASSIGN(const auto api, api_());
+    STOKER_ASSIGN(const auto api, Api());
     return EndGcePolicy(*api, holding);
   }
 
  private:
+  // The same each time.
+  Result<std::shared_ptr<gce::ComputeApi>> Api() {
+    if (!api_) {
+      STOKER_ASSIGN(api_, MakeComputeApi());
+    }
+    return api_;
+  }
+
   const ProviderOptions options_;
   Clock& clock_;
-  const std::function<Result<std::shared_ptr<gce::ComputeApi>>()> api_;
+  std::shared_ptr<gce::ComputeApi> api_;
   std::unique_ptr<Provider> provider_;
 };
 
 }  // namespace
 
-std::unique_ptr<Broker> MakeGceBroker(
-    const ProviderOptions& options, Clock& clock,
-    std::function<Result<std::shared_ptr<gce::ComputeApi>>()> api) {
-  return std::make_unique<GceBroker>(options, clock, std::move(api));
+std::unique_ptr<Broker> MakeGceBroker(const ProviderOptions& options, Clock& clock) {
+  return std::make_unique<GceBroker>(options, clock);
 }
 
 }  // namespace stoker

@@ -172,13 +172,30 @@ Result<std::optional<std::string>> Attribute(GceMetadata& metadata, const char* 
   return std::optional(*value);
 }
 
-}  // namespace
-
-bool IsGceNode(const std::string& dir) { return sys::FileExists(dir + "/" + gce::kLaunchFile); }
-
+// What the machine was created from.
 Result<LaunchRequest> ReadGceLaunch(const std::string& dir) {
   STOKER_ASSIGN(const std::string text, sys::ReadFile(dir + "/" + gce::kLaunchFile, kMostFile));
   return cloud::ParseLaunch(text, kGceProvider);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodePlatform>> FindGcePlatform(const std::string& dir, Clock& clock) {
+  if (!sys::FileExists(dir + "/" + gce::kLaunchFile)) return std::unique_ptr<NodePlatform>();
+  STOKER_ASSIGN(const LaunchRequest request, ReadGceLaunch(dir));
+  STOKER_ASSIGN(const auto api, MakeComputeApi());
+  GcePlatformOptions options;
+  STOKER_ASSIGN(options.metadata, MakeGceMetadata(GceMetadataEndpoint()));
+  STOKER_ASSIGN(const std::string name, options.metadata->Get("instance/name"));
+  UseCloudFolders(dir, request, name, &options);
+  // Threads of the platform's own wait for its notices: a question to it costs nothing.
+  options.notice_poll = Duration::Ms(250);
+  const Place place = request.ask.place;
+  options.tag = [api, place](const std::string& id, WallTime deadline) {
+    return LabelExpiry(*api, place.account, place.zone, id, deadline);
+  };
+  options.power_off = EndGceMachine;
+  return MakeGcePlatform(std::move(options), clock);
 }
 
 Result<std::unique_ptr<NodePlatform>> MakeGcePlatform(GcePlatformOptions options, Clock& clock) {

@@ -31,11 +31,9 @@ inline constexpr Duration kTerminateNoticeOfGpus = Duration::Minutes(60);
 // One that is further away is no reason to move yet.
 inline constexpr Duration kSoonEnough = Duration::Minutes(15);
 
-// Was the machine whose node has this folder made by Google?
-bool IsGceNode(const std::string& dir);
-
-// What it was created from. Errors: those of cloud::ParseLaunch, and of files.
-Result<LaunchRequest> ReadGceLaunch(const std::string& dir);
+// For the agent of this machine, whose node has the folder `dir`; null: it is no machine of Google.
+// Errors: those of MakeGcePlatform and of MakeComputeApi.
+Result<std::unique_ptr<NodePlatform>> FindGcePlatform(const std::string& dir, Clock& clock);
 
 // Asks the metadata server who it is, so that must answer. Errors: its own, and those of what the
 // start-up script left. `clock` must outlive it.

@@ -412,13 +412,8 @@ class Gce : public Provider {
 
   static void TellRefused(const Sent& sent, std::vector<InstanceSeen>* out) {
     for (size_t i = 0; i < sent.request.launches.size(); ++i) {
-      InstanceSeen seen;
-      seen.index = static_cast<int>(i);
-      seen.id = InstanceName(sent.request, seen.index);
-      seen.token = sent.request.token;
-      seen.ledger_id = sent.request.ledger_id;
-      seen.job = sent.request.job;
-      seen.launch = sent.request.launches[i];
+      const int index = static_cast<int>(i);
+      InstanceSeen seen = SeenOf(sent.request, index, InstanceName(sent.request, index));
       seen.state = InstanceState::kGone;
       seen.freed = true;
       seen.refusal = sent.refusal;

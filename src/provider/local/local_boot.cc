@@ -17,7 +17,6 @@ using Json = nlohmann::json;
 constexpr int64_t kMaxBytes = 1 << 20;
 constexpr int64_t kMostNumber = 1'000'000'000;
 constexpr int64_t kMostAllocation = 4'000'000'000;
-constexpr int64_t kMostPort = 65'535;
 constexpr int64_t kMostMs = int64_t{100'000'000'000'000};  // as in the job's record
 
 std::string BootFile(const std::string& dir) { return dir + "/boot.json"; }
@@ -154,10 +153,9 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
 }
 
 Status WriteLocalMachineInfo(const std::string& dir, const LocalMachineInfo& info) {
-  return Write(MachineFile(dir), {{"pid", info.pid},
-                                  {"address", info.address},
-                                  {"port", info.port},
-                                  {"started", FormatRfc3339(info.started)}});
+  return Write(
+      MachineFile(dir),
+      {{"pid", info.pid}, {"address", info.address}, {"started", FormatRfc3339(info.started)}});
 }
 
 Result<LocalMachineInfo> ReadLocalMachineInfo(const std::string& dir) {
@@ -166,7 +164,6 @@ Result<LocalMachineInfo> ReadLocalMachineInfo(const std::string& dir) {
   LocalMachineInfo info;
   info.pid = static_cast<int>(fields.Number("pid", kMostNumber));
   info.address = fields.Text("address");
-  info.port = static_cast<int>(fields.Number("port", kMostPort));
   info.started = fields.Time("started");
   STOKER_TRY(fields.status());
   return info;
@@ -184,11 +181,6 @@ Status RenewLocalLease(const std::string& dir, WallTime expires) {
   return Write(LeaseFile(dir), {{"expires", FormatRfc3339(expires)}});
 }
 
-std::string EncodeNotice(const Notice& notice) {
-  return Json{{"action", notice.action}, {"time", FormatRfc3339(notice.until)}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
-}
-
 Result<std::optional<Notice>> ReadLocalNotice(const std::string& dir) {
   auto json = Read(NoticeFile(dir));
   if (json.code() == Code::kNotFound) return std::optional<Notice>();
@@ -202,7 +194,7 @@ Result<std::optional<Notice>> ReadLocalNotice(const std::string& dir) {
 }
 
 Status GiveLocalNotice(const std::string& dir, const Notice& notice) {
-  return sys::WriteFileAtomic(NoticeFile(dir), EncodeNotice(notice) + "\n", 0600, false);
+  return Write(NoticeFile(dir), {{"action", notice.action}, {"time", FormatRfc3339(notice.until)}});
 }
 
 Status WithdrawLocalNotice(const std::string& dir) {

@@ -17,10 +17,8 @@ namespace stoker {
 inline constexpr char kLocalMachineVerb[] = "__machine";  // stoker __machine DIR
 inline constexpr char kLocalAgentVerb[] = "__agent";      // stoker __agent DIR
 inline constexpr char kLocalWaiterVerb[] = "__waiter";    // stoker __waiter STATE
-// In the agent's environment: "http://127.x.y.z:port", what MakeEc2Metadata takes as endpoint.
-inline constexpr char kMetadataVariable[] = "STOKER_METADATA";
-// In the same: "cuda:0,1", "rocm:": the GPUs that its job was granted. Not set where there are
-// none.
+// In the agent's environment: "cuda:0,1", "rocm:": the GPUs that its job was granted. Not set where
+// there are none.
 inline constexpr char kGrantedGpus[] = "STOKER_GPUS";
 
 // What of Slurm the process that launched it was inside of, and so it is, too.
@@ -52,7 +50,6 @@ struct LocalBoot {
 struct LocalMachineInfo {
   int pid = 0;
   std::string address;
-  int port = 0;
   WallTime started;
 };
 
@@ -71,8 +68,6 @@ Status RenewLocalLease(const std::string& dir, WallTime expires);
 Result<std::optional<Notice>> ReadLocalNotice(const std::string& dir);
 Status GiveLocalNotice(const std::string& dir, const Notice& notice);
 Status WithdrawLocalNotice(const std::string& dir);
-// {"action":"terminate","time":"…"} as EC2 serves it.
-std::string EncodeNotice(const Notice& notice);
 
 // Why the agent leaves the machine, for the machine to keep; "" = it did not say.
 Status WriteLocalReason(const std::string& dir, const std::string& why);

@@ -11,15 +11,25 @@
 namespace stoker {
 namespace {
 
-class LocalBroker : public Broker {
+class ThisMachine : public LocalBroker {
  public:
-  LocalBroker(std::string state_dir, std::function<Result<LocalProvider*>()> machines)
-      : state_dir_(std::move(state_dir)), machines_(std::move(machines)) {}
+  ThisMachine(std::string state_dir, AllocationGate gate, Clock& clock)
+      : state_dir_(std::move(state_dir)), gate_(std::move(gate)), clock_(clock) {}
 
   const BrokerTraits& traits() const override { return kLocalBroker; }
 
+  Result<LocalProvider*> Local() override {
+    if (!local_) {
+      LocalProviderOptions options;
+      options.state_dir = state_dir_;
+      options.gate = gate_;
+      STOKER_ASSIGN(local_, MakeLocalProvider(options, clock_));
+    }
+    return local_.get();
+  }
+
   Result<Provider*> Machines() override {
-    STOKER_ASSIGN(LocalProvider * local, machines_());
+    STOKER_ASSIGN(LocalProvider * local, Local());
     return static_cast<Provider*>(local);
   }
 
@@ -32,7 +42,7 @@ class LocalBroker : public Broker {
   std::vector<std::string> Words() override { return {kLocalProvider}; }
 
   Result<std::vector<PlaceInfo>> Places() override {
-    STOKER_ASSIGN(LocalProvider * local, machines_());
+    STOKER_ASSIGN(LocalProvider * local, Local());
     return local->Places();
   }
 
@@ -51,21 +61,23 @@ class LocalBroker : public Broker {
   }
 
   std::vector<LeftOver> ClearOver(bool dry_run) override {
-    const auto local = machines_();
+    const auto local = Local();
     if (!local.ok()) return {{"", local.status()}};
     return {{"", dry_run ? (*local)->Leftovers() : (*local)->Sweep()}};
   }
 
  private:
   const std::string state_dir_;
-  const std::function<Result<LocalProvider*>()> machines_;
+  const AllocationGate gate_;
+  Clock& clock_;
+  std::unique_ptr<LocalProvider> local_;
 };
 
 }  // namespace
 
-std::unique_ptr<Broker> MakeLocalBroker(const ProviderOptions& options,
-                                        std::function<Result<LocalProvider*>()> machines) {
-  return std::make_unique<LocalBroker>(options.state_dir, std::move(machines));
+std::unique_ptr<Broker> MakeLocalBroker(const ProviderOptions& options, AllocationGate gate,
+                                        Clock& clock) {
+  return std::make_unique<ThisMachine>(options.state_dir, std::move(gate), clock);
 }
 
 }  // namespace stoker

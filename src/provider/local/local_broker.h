@@ -2,7 +2,6 @@
 // What is asked of this computer beside machines.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "port/broker.h"
@@ -10,13 +9,20 @@
 
 namespace stoker {
 
-inline constexpr BrokerTraits kLocalBroker{.name = kLocalProvider,
-                                           .title = "this machine",
-                                           .machines = "machines of this computer",
-                                           .has_line = true};
+inline constexpr BrokerTraits kLocalBroker{
+    .name = kLocalProvider,
+    .title = "this machine",
+    .machines = "machines of this computer",
+    .infra = {.word = "local", .form = "local", .meaning = "this machine"},
+    .has_line = true};
 
-// `machines` makes them when they are first asked for, and gives the same each time.
-std::unique_ptr<Broker> MakeLocalBroker(const ProviderOptions& options,
-                                        std::function<Result<LocalProvider*>()> machines);
+class LocalBroker : public Broker {
+ public:
+  // Machines(), with what they have beyond the port.
+  virtual Result<LocalProvider*> Local() = 0;
+};
+
+std::unique_ptr<Broker> MakeLocalBroker(const ProviderOptions& options, AllocationGate gate,
+                                        Clock& clock);
 
 }  // namespace stoker

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/local/local_machine.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,12 +21,10 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "net/http_server.h"
 #include "provider/agent/agent_keeper.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_capacity.h"
 #include "provider/local/local_give_way.h"
-#include "provider/local/local_metadata.h"
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
 #include "sys/descriptors.h"
@@ -37,8 +38,8 @@ namespace {
 constexpr int kReadyFd = 3;  // the launcher's pipe
 // What the machine was granted (local_queue_folder.h) is its for as long as this is open.
 constexpr int kGrantFd = 4;
-constexpr int kMetadataPort =
-    47'925;  // the same for all: binding it proves that the address is free
+// The same for all: whoever has it bound has the address. Nobody listens there.
+constexpr uint16_t kAddressPort = 47'925;
 constexpr int64_t kTickMs = 10'000;
 constexpr int64_t kBlindTickMs = 100;    // where the folder cannot be watched
 constexpr int64_t kShutdownMs = 20'000;  // systemd gives a user's services 90 s
@@ -70,7 +71,7 @@ class LocalMachine {
 
  private:
   Status Begin();
-  Status Serve();
+  Status TakeAddress();
   AgentConfig ConfigOfAgent() const;
   void Step();
   int64_t NextWake(int64_t now) const;
@@ -98,8 +99,7 @@ class LocalMachine {
   LocalBoot boot_;
   sys::ScopedFd lock_, signals_, watch_;
   std::string address_;
-  std::unique_ptr<LocalMetadata> metadata_;
-  std::unique_ptr<HttpServer> server_;
+  sys::ScopedFd address_held_;
   bool ready_ = true;
   std::optional<LocalQueueFolder> queue_;
 
@@ -139,8 +139,8 @@ Status LocalMachine::Begin() {
                                               IN_DELETE_SELF | IN_ONLYDIR) < 0) {
     watch_.Reset();
   }
-  STOKER_TRY(Serve());
-  STOKER_TRY(WriteLocalMachineInfo(dir_, {getpid(), address_, server_->port(), clock_.Wall()}));
+  STOKER_TRY(TakeAddress());
+  STOKER_TRY(WriteLocalMachineInfo(dir_, {getpid(), address_, clock_.Wall()}));
   agent_.emplace(ConfigOfAgent(), [this](const std::string& line) { Log(line); });
   agent_->Start();
   Say("R");
@@ -150,30 +150,27 @@ Status LocalMachine::Begin() {
 
 // An address in 127.64.0.0/10 that no other instance has; the lower 64 belong to the machine
 // itself.
-Status LocalMachine::Serve() {
+Status LocalMachine::TakeAddress() {
   Status last;
   for (int i = 0; i < 32; ++i) {
     const uint64_t random = sys::RandomU64();
-    HttpServerOptions options;
-    options.address = "127." + std::to_string(64 + random % 64) + "." +
-                      std::to_string((random >> 8) % 256) + "." +
-                      std::to_string(1 + (random >> 16) % 254);
+    const std::string address = "127." + std::to_string(64 + random % 64) + "." +
+                                std::to_string((random >> 8) % 256) + "." +
+                                std::to_string(1 + (random >> 16) % 254);
+    address_held_.Reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!address_held_.valid()) return ErrnoStatus("making a socket", errno);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
     // Somebody may have that port on all addresses; then chance alone must do.
-    options.port = i < 16 ? kMetadataPort : 0;
-    options.max_body_bytes = 4096;
-    options.max_connections = 16;
-    // The handler runs from the moment the socket is bound.
-    metadata_ = std::make_unique<LocalMetadata>(dir_, boot_, options.address, clock_);
-    LocalMetadata* metadata = metadata_.get();
-    auto server = HttpServer::Start(
-        options, [metadata](const HttpRequest& request) { return metadata->Answer(request); });
-    last = server.status();
-    if (!server.ok()) continue;
-    server_ = std::move(*server);
-    address_ = options.address;
-    return Status::Ok();
+    to.sin_port = htons(i < 16 ? kAddressPort : 0);
+    inet_pton(AF_INET, address.c_str(), &to.sin_addr);
+    if (bind(address_held_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) {
+      address_ = address;
+      return Status::Ok();
+    }
+    last = ErrnoStatus("binding " + address, errno);
   }
-  return last.WithContext("serving metadata");
+  return last.WithContext("taking an address of its own");
 }
 
 AgentConfig LocalMachine::ConfigOfAgent() const {
@@ -181,8 +178,6 @@ AgentConfig LocalMachine::ConfigOfAgent() const {
   facts.dir = dir_;
   facts.argv = boot_.agent_argv;
   facts.program = facts.argv.empty() ? "" : facts.argv[0];
-  facts.env = {std::string(kMetadataVariable) + "=http://" + address_ + ":" +
-               std::to_string(server_->port())};
   facts.log = LocalAgentLog(dir_);
   return facts;
 }
@@ -310,7 +305,6 @@ int LocalMachine::PowerOff() {
   if (!status.ok()) Log(status.ToString());
   const bool gone = agent_->End();
   if (gone && queue_) queue_->End(token_);
-  server_.reset();
   if (!gone) {
     Log("some processes cannot be ended; the folder stays for a later sweep");
     return 1;

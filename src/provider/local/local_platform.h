@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine of the local provider, seen from its agent: its folder, and its metadata endpoint.
+// A machine of the local provider, seen from its agent: its folder.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "base/status.h"
-#include "port/metadata_service.h"
+#include "port/clock.h"
 #include "port/node_platform.h"
 
 namespace stoker {
 
-// `dir`: the machine's folder. Asks `metadata` who it is, so it must answer. Errors: those of
-// ReadLocalBoot and of the service.
-Result<std::unique_ptr<NodePlatform>> MakeLocalPlatform(const std::string& dir,
-                                                        std::unique_ptr<MetadataService> metadata);
-// The provider's folder that `dir` is in, whichever machine of it that is.
-std::string LocalStateDir(const std::string& dir);
+// For the agent of this machine, which has the folder `dir`; null: it is no local one. Errors:
+// those of ReadLocalBoot and ReadLocalMachineInfo.
+Result<std::unique_ptr<NodePlatform>> FindLocalPlatform(const std::string& dir, Clock& clock);
 
 }  // namespace stoker

@@ -52,7 +52,6 @@ class Local : public LocalProvider {
     traits_.name = "local";
     traits_.describe_is_immediate = true;
     traits_.appear_within = kYoung;
-    traits_.notice_poll = Duration::Ms(250);
   }
 
   const ProviderTraits& traits() const override { return traits_; }

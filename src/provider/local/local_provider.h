@@ -16,7 +16,7 @@
 namespace stoker {
 
 // Of jobs that were submitted inside an allocation of Slurm. This room does not know Slurm:
-// provider/open.cc fills it in.
+// provider/tied/allocation_gate.h fills it in.
 struct AllocationGate {
   // May this process launch that now? Where it may, the allocation that this process is inside of,
   // if the request is tied to that one; else job 0. Errors: kUnavailable: not now, or not from

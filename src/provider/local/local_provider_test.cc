@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "base/text.h"
-#include "provider/ec2/ec2_metadata.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_platform.h"
 #include "provider/local/local_state.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -207,7 +207,7 @@ TEST_F(LocalProviderTest, RacingLaunchersMakeOneMachine) {
     ASSERT_TRUE(Until([&] { return Files("agent-").size() >= static_cast<size_t>(round + 1); }));
   }
   poll(nullptr, 0, 200);
-  EXPECT_EQ(Files("env-").size(), 3u) << "one agent a machine";
+  EXPECT_EQ(Files("began-").size(), 3u) << "one agent a machine";
 }
 
 TEST_F(LocalProviderTest, LauncherThatDiedHalfWay) {
@@ -295,22 +295,21 @@ TEST_F(LocalProviderTest, LeaseIsRenewed) {
   EXPECT_EQ(See()->state, InstanceState::kRunning) << "the last good one counts";
 }
 
-TEST_F(LocalProviderTest, NoticeIsServedWithdrawnAndMeant) {
+TEST_F(LocalProviderTest, NoticeIsToldWithdrawnAndMeant) {
   Launch();
   ASSERT_TRUE(Until([&] { return Runs(); }));
-  const std::string endpoint = sys::ReadFile(Beats() + "/" + Files("env-")[0]).value();
-  auto metadata = *MakeEc2Metadata({endpoint, Duration::Seconds(1)}, clock_);
-  const auto identity = metadata->Identity();
-  ASSERT_TRUE(identity.ok()) << identity.status().ToString();
-  EXPECT_EQ(identity->instance_id, "t1");
-  EXPECT_EQ(identity->address, See()->address);
-  EXPECT_FALSE(metadata->PollNotice().value().has_value());
+  const auto found = FindLocalPlatform(Dir(), clock_);
+  ASSERT_TRUE(found.ok() && *found) << found.status().ToString();
+  NodePlatform& host = **found;
+  EXPECT_EQ(host.identity().instance_id, "t1");
+  EXPECT_EQ(host.identity().address, See()->address);
+  EXPECT_FALSE(host.PollNotice().value().has_value());
   ASSERT_TRUE(provider_->Interrupt("t1", Duration::Ms(400)).ok());
-  auto notice = metadata->PollNotice();
+  auto notice = host.PollNotice();
   ASSERT_TRUE(notice.ok() && notice->has_value());
   EXPECT_EQ((*notice)->action, "terminate");
   ASSERT_TRUE(provider_->Withdraw("t1").ok());
-  EXPECT_FALSE(metadata->PollNotice().value().has_value());
+  EXPECT_FALSE(host.PollNotice().value().has_value());
   poll(nullptr, 0, 700);
   EXPECT_EQ(See()->state, InstanceState::kRunning);
   const int64_t start = NowMs();
@@ -320,33 +319,6 @@ TEST_F(LocalProviderTest, NoticeIsServedWithdrawnAndMeant) {
   EXPECT_LT(NowMs() - start, 1500);
   EXPECT_EQ(Beating(), 0);
   EXPECT_EQ(provider_->Interrupt("t1", Duration::Ms(1)).code(), Code::kNotFound);
-}
-
-TEST_F(LocalProviderTest, CurlReadsTheMetadata) {
-  if (std::system("command -v curl >/dev/null") != 0) GTEST_SKIP() << "no curl here";
-  Launch();
-  ASSERT_TRUE(Until([&] { return !Files("env-").empty(); }));
-  const std::string url = sys::ReadFile(Beats() + "/" + Files("env-")[0]).value();
-  ASSERT_TRUE(provider_->Interrupt("t1", Duration::Seconds(30)).ok());
-  // As the EC2 user guide writes it.
-  const std::string script =
-      "B=" + url +
-      "; C='curl -sS -m 5 --noproxy *'; T=$($C -X PUT $B/latest/api/token -H "
-      "'X-aws-ec2-metadata-token-ttl-seconds: 21600'); "
-      "$C -w '%{http_code}' $B/latest/meta-data/instance-id; echo; "
-      "$C -H \"X-aws-ec2-metadata-token: $T\" $B/latest/meta-data/instance-id; echo; "
-      "$C -H \"X-aws-ec2-metadata-token: $T\" $B/latest/meta-data/spot/instance-action; echo; "
-      "$C -H \"X-aws-ec2-metadata-token: $T\" -o /dev/null -w '%{http_code}' $B/latest/nothing";
-  FILE* pipe = popen(("set -f; " + script).c_str(), "r");
-  char buffer[4096];
-  const size_t n = fread(buffer, 1, sizeof buffer, pipe);
-  pclose(pipe);
-  const std::vector<std::string> lines = Split(std::string(buffer, n), '\n');
-  ASSERT_EQ(lines.size(), 4u) << std::string(buffer, n);
-  EXPECT_EQ(lines[0], "401");
-  EXPECT_EQ(lines[1], "t1");
-  EXPECT_TRUE(StartsWith(lines[2], "{\"action\":\"terminate\",\"time\":\"")) << lines[2];
-  EXPECT_EQ(lines[3], "404");
 }
 
 TEST_F(LocalProviderTest, ShutdownOfTheHostEndsIt) {

@@ -3,18 +3,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "base/text.h"
+#include "provider/agent/detached.h"
 #include "provider/local/local_boot.h"
 #include "sys/child_process.h"
 #include "sys/file.h"
-#include "sys/task/process_table.h"
-
-extern char** environ;
 
 namespace stoker {
 namespace {
@@ -23,28 +20,14 @@ constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kDefaultLimit = Duration::Hours(24);
 constexpr int64_t kMostEnvironment = 8 << 20;
 
-// Ours, without what ties this process to an instance or a task.
-std::vector<std::string> CleanEnvironment() {
-  std::vector<std::string> out;
-  const auto is = [](std::string_view entry, std::string_view name) {
-    return StartsWith(entry, name) && entry.size() > name.size() && entry[name.size()] == '=';
-  };
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (is(*entry, kInstanceMark) || is(*entry, kTaskMark) || is(*entry, kMetadataVariable) ||
-        is(*entry, kGrantedGpus)) {
-      continue;
-    }
-    out.emplace_back(*entry);
-  }
-  return out;
-}
+std::vector<std::string> EnvironmentOfThis() { return CleanEnvironment({kGrantedGpus}); }
 
 std::string EnvironmentFile(const std::string& dir) { return dir + "/environ"; }
 
 // What was kept, else that of this process.
 std::vector<std::string> EnvironmentFor(const std::string& dir) {
   const auto kept = sys::ReadFile(EnvironmentFile(dir), kMostEnvironment);
-  if (!kept.ok()) return CleanEnvironment();
+  if (!kept.ok()) return EnvironmentOfThis();
   std::vector<std::string> out = Split(*kept, '\0');
   std::erase(out, "");
   return out;
@@ -70,20 +53,11 @@ Status AwaitMachine(const sys::ScopedFd& ready, const LocalState& state, const s
                 "its last words are in " + LocalMachineLog(dir));
 }
 
-// One that goes on in a child of its own, while the process that is started here ends.
-Status StartDetached(const ChildCommand& command, const char* what) {
-  auto pid = SpawnChild(command);
-  if (!pid.ok()) return pid.status().WithContext("starting " + std::string(what));
-  while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 Status KeepLocalEnvironment(const std::string& dir) {
   std::string text;
-  for (const std::string& entry : CleanEnvironment()) text += entry + '\0';
+  for (const std::string& entry : EnvironmentOfThis()) text += entry + '\0';
   return sys::WriteFileAtomic(EnvironmentFile(dir), text, 0600, false);
 }
 
@@ -106,7 +80,7 @@ Status StartLocalMachine(const LocalState& state, const LocalStart& start, Clock
   if (!start.variable.empty()) command.env.push_back(start.variable);
   command.cwd = "/";
   command.fds = {null.get(), log.get(), log.get(), ready_write.get(), start.grant.get()};
-  STOKER_TRY(StartDetached(command, "the machine process"));
+  STOKER_TRY(StartDetached(command).WithContext("starting the machine process"));
   ready_write.Reset();
   STOKER_TRY(AwaitMachine(ready_read, state, start.id));
   (void)unlink(EnvironmentFile(dir).c_str());
@@ -114,17 +88,9 @@ Status StartLocalMachine(const LocalState& state, const LocalStart& start, Clock
 }
 
 Status StartLocalWaiter(const LocalState& state) {
-  STOKER_ASSIGN(const sys::ScopedFd null, sys::Open("/dev/null", O_RDWR));
-  STOKER_ASSIGN(const sys::ScopedFd log,
-                sys::Open(state.root() + "/waiter.log", O_WRONLY | O_CREAT | O_TRUNC, 0600));
-  ChildCommand command;
-  // This very program, also where its file has been replaced since.
-  command.program = "/proc/self/exe";
-  command.argv = {"stoker", kLocalWaiterVerb, state.root()};
-  command.env = CleanEnvironment();
-  command.cwd = "/";
-  command.fds = {null.get(), log.get(), log.get()};
-  return StartDetached(command, "the process that waits for turns");
+  return StartDetachedSelf({"stoker", kLocalWaiterVerb, state.root()}, state.root() + "/waiter.log",
+                           {kGrantedGpus})
+      .WithContext("starting the process that waits for turns");
 }
 
 }  // namespace stoker

@@ -41,7 +41,7 @@ std::string Variable(const char* name) {
 int FakeAgent(const std::string& mode, const std::string& instance) {
   const std::string out = Variable("TEST_BEATS");
   const std::string id = std::to_string(getpid());
-  (void)sys::WriteFileAtomic(out + "/env-" + id, Variable(kMetadataVariable), 0644, false);
+  (void)sys::WriteFileAtomic(out + "/began-" + id, "", 0644, false);
   if (mode == "quit") return 0;
   if (mode == "crash") {
     Beat(out + "/none/none");

@@ -8,8 +8,14 @@
 
 namespace stoker {
 
-inline constexpr BrokerTraits kSlurmBroker{
-    .name = "slurm", .title = "Slurm", .machines = "nodes of Slurm", .reads_owner = true};
+inline constexpr BrokerTraits kSlurmBroker{.name = "slurm",
+                                           .title = "Slurm",
+                                           .machines = "nodes of Slurm",
+                                           .infra = {.word = "slurm",
+                                                     .most = 1,
+                                                     .form = "slurm or slurm/PARTITION",
+                                                     .meaning = "a cluster that Slurm runs"},
+                                           .reads_owner = true};
 
 std::unique_ptr<Broker> MakeSlurmBroker(const ProviderOptions& options, Clock& clock);
 

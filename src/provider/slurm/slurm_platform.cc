@@ -31,18 +31,34 @@ constexpr Duration kAwaitMost = Duration::Seconds(10);
 constexpr Duration kAskLeast = Duration::Seconds(2);
 constexpr std::chrono::milliseconds kBetweenAsks{250};
 constexpr size_t kMostReason = 4096;
+// Slurm signals the processes of a step one after the other: on a busy node a program may be gone
+// before its agent has heard of it, and would count as one that failed.
+constexpr Duration kSignalLate = Duration::Ms(1500);
+
+// Of the folder of a request, the state folder that it is in.
+std::string StateOf(const std::string& folder) {
+  const size_t at = folder.rfind("/slurm/requests/");
+  return at == std::string::npos ? folder : folder.substr(0, at);
+}
+
+PlatformTraits TraitsFor(const SlurmFolder& folder) {
+  PlatformTraits traits;
+  traits.state_dir = StateOf(folder.path());
+  traits.work_dir = traits.state_dir + "/work";
+  traits.notice_poll = Duration::Seconds(1);
+  traits.signals_program = kSignalLate;
+  return traits;
+}
 
 class Host : public SlurmPlatform {
  public:
   Host(NodeIdentity identity, SlurmFolder folder, SlurmAsk ask, int64_t job, Clock& clock)
-      : identity_(std::move(identity)),
+      : SlurmPlatform(std::move(identity), TraitsFor(folder)),
         folder_(std::move(folder)),
         ask_(std::move(ask)),
         job_(job),
         tools_(""),
         clock_(clock) {}
-
-  const NodeIdentity& identity() const override { return identity_; }
 
   Result<std::optional<Notice>> PollNotice() override {
     const std::lock_guard lock(mutex_);
@@ -64,10 +80,6 @@ class Host : public SlurmPlatform {
     return std::optional<Notice>(Notice{"terminate", *until});
   }
 
-  Result<std::optional<PlatformAdvice>> PollAdvice() override {
-    return std::optional<PlatformAdvice>();
-  }
-
   Status Renew(WallTime deadline) override {
     return folder_.KeepNode(identity_.index, {identity_.address, deadline});
   }
@@ -78,9 +90,18 @@ class Host : public SlurmPlatform {
     return sys::WriteFileAtomic(identity_.dir + "/why", CutText(why, kMostReason), 0600, false);
   }
 
+  // It is preempted, its time is over, or somebody cancels it: a notice follows at the next poll.
   void Signalled() override {
     int64_t none = 0;
     signalled_.compare_exchange_strong(none, clock_.Wall().ms);
+  }
+
+  // Slurm's signal is the same where a person cancels the job and where it takes the node. Nobody
+  // hears of it before that is known, were it only for lack of an answer: a successor would be
+  // asked for.
+  bool IsEndedByOwner(bool over, const std::function<bool()>& stop) override {
+    const auto end = AwaitEnder(over, stop);
+    return end && end->by == SlurmEnder::kOwner;
   }
 
   std::optional<SlurmEnd> AwaitEnder(bool over, const std::function<bool()>& stop) override {
@@ -141,7 +162,6 @@ class Host : public SlurmPlatform {
     return signalled + Leaves();
   }
 
-  const NodeIdentity identity_;
   const SlurmFolder folder_;
   const SlurmAsk ask_;
   const int64_t job_;
@@ -169,9 +189,10 @@ Duration SlurmLead(Duration limit, Duration asked) {
   return std::min(asked.ms > 0 ? asked : kUsualLead, most);
 }
 
-std::string StateOfSlurmFolder(const std::string& folder) {
-  const size_t at = folder.rfind("/slurm/requests/");
-  return at == std::string::npos ? folder : folder.substr(0, at);
+Result<std::unique_ptr<NodePlatform>> FindSlurmPlatform(const std::string& dir, Clock& clock) {
+  if (std::getenv(kSlurmFolder) == nullptr) return std::unique_ptr<NodePlatform>();
+  STOKER_ASSIGN(auto platform, MakeSlurmPlatform(dir, clock));
+  return std::unique_ptr<NodePlatform>(std::move(platform));
 }
 
 Result<std::unique_ptr<SlurmPlatform>> MakeSlurmPlatform(const std::string& dir, Clock& clock) {

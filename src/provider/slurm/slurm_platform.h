@@ -19,24 +19,23 @@ inline constexpr char kSlurmFolder[] = "STOKER_SLURM_FOLDER";
 
 class SlurmPlatform : public NodePlatform {
  public:
-  // Slurm has sent SIGTERM to all that runs here, the program included: it is preempted, its time
-  // is over, or somebody cancels it. A notice follows at the next poll.
-  virtual void Signalled() = 0;
-  // Who sent that signal; nullopt: none came, or Slurm does not say. Asks Slurm, which may tell of
-  // a scancel later than the signal comes, and keeps the answer in the request's folder, so that
-  // whoever looks after this returns sees it. Blocks: 10 seconds from the signal at most, and no
-  // longer than it leaves. `over`: the program has ended, and whoever hears of that may ask for a
-  // successor: then for as long as Slurm gives no answer at all, since without one nothing can be
-  // asked of it. Returns at once when `stop` says so.
+  using NodePlatform::NodePlatform;
+  // Who sent Slurm's SIGTERM, which all that runs here has got, the program included; nullopt: none
+  // came, or Slurm does not say. Asks Slurm, which may tell of a scancel later than the signal
+  // comes, and keeps the answer in the request's folder, so that whoever looks after this returns
+  // sees it. Blocks: 10 seconds from the signal at most, and no longer than it leaves. `over`: the
+  // program has ended, and whoever hears of that may ask for a successor: then for as long as Slurm
+  // gives no answer at all, since without one nothing can be asked of it. Returns at once when
+  // `stop` says so.
   virtual std::optional<SlurmEnd> AwaitEnder(bool over, const std::function<bool()>& stop) = 0;
 };
+
+// For the agent of this machine; null: it is no node of a Slurm job. `dir`, errors: as below.
+Result<std::unique_ptr<NodePlatform>> FindSlurmPlatform(const std::string& dir, Clock& clock);
 
 // `dir`: the node's own folder. Who it is, is in the environment that slurm_node.h sets. kInvalid:
 // it is not such a node.
 Result<std::unique_ptr<SlurmPlatform>> MakeSlurmPlatform(const std::string& dir, Clock& clock);
-
-// Of the folder of a request, the state folder that it is in.
-std::string StateOfSlurmFolder(const std::string& folder);
 
 // A variable of this process; "" = not set.
 std::string SlurmVariable(const char* name);

@@ -59,7 +59,6 @@ class Slurm : public Provider {
     traits_.name = kSlurmProvider;
     // Its folder is there before it is asked for.
     traits_.describe_is_immediate = true;
-    traits_.notice_poll = Duration::Seconds(1);
     traits_.takes_gangs = true;
     traits_.ends_one_alone = false;
     traits_.may_stop = true;
@@ -301,13 +300,8 @@ class Slurm : public Provider {
         SlurmNodes(found.row ? found.row->nodes : "", request.launches.size());
     const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;
     for (size_t index = 0; index < request.launches.size(); ++index) {
-      InstanceSeen seen;
-      seen.id = SlurmInstanceId(found.job, index, request.token);
-      seen.token = request.token;
-      seen.ledger_id = request.ledger_id;
-      seen.job = request.job;
-      seen.launch = request.launches[index];
-      seen.index = static_cast<int>(index);
+      InstanceSeen seen = SeenOf(request, static_cast<int>(index),
+                                 SlurmInstanceId(found.job, index, request.token));
       seen.state = verdict.state;
       seen.why = verdict.why;
       seen.refusal = verdict.refusal;

@@ -58,7 +58,6 @@ class Ssh : public SshProvider {
     traits_.name = kSshProvider;
     traits_.describe_is_immediate = true;
     traits_.appear_within = Duration::Seconds(30);
-    traits_.notice_poll = Duration::Ms(250);
   }
 
   const ProviderTraits& traits() const override { return traits_; }

@@ -10,46 +10,45 @@
 namespace stoker {
 namespace {
 
-struct Kind {
-  std::string_view word;
-  std::string_view provider;
-  bool built;
-  size_t least;  // parts behind the word
-  size_t most;
-  std::string_view form;
-  std::string_view meaning;
+struct KnownKind {
+  std::string provider;
+  InfraKind kind;
 };
 
-constexpr Kind kKinds[] = {
-    {"local", "local", true, 0, 0, "local", "this machine"},
-    {"aws", "ec2", true, 0, 2, "aws, aws/REGION or aws/REGION/ZONE", "machines of Amazon EC2"},
-    {"gcp", "gce", true, 0, 2, "gcp, gcp/REGION or gcp/REGION/ZONE",
-     "machines of Google Compute Engine"},
-    {"slurm", "slurm", true, 0, 1, "slurm or slurm/PARTITION", "a cluster that Slurm runs"},
-    {"ssh", "ssh", true, 1, 1, "ssh/POOL", "machines that ssh reaches"},
-};
+std::vector<KnownKind>& AllKinds() {
+  static std::vector<KnownKind> all = {
+      {"local", {.word = "local", .form = "local", .meaning = "this machine"}}};
+  return all;
+}
 
 // Of SkyPilot and others: understood, and not built.
 const std::vector<std::string>& OtherClouds() {
   static const std::vector<std::string> clouds = {
-      "azure",   "cudo",       "do",         "ec2",    "fluidstack", "gce",
-      "ibm",     "hyperstack", "k8s",        "lambda", "kubernetes", "nebius",
-      "oci",     "scp",        "paperspace", "runpod", "vast",       "primeintellect",
-      "vsphere", "*"};
+      "azure",      "cudo",   "do",         "fluidstack",     "ibm",     "hyperstack",
+      "k8s",        "lambda", "kubernetes", "nebius",         "oci",     "scp",
+      "paperspace", "runpod", "vast",       "primeintellect", "vsphere", "*"};
   return clouds;
 }
 
-const Kind* Find(std::string_view word) {
-  for (const Kind& kind : kKinds) {
-    if (kind.word == word) return &kind;
+const KnownKind* FindKind(std::string_view word) {
+  for (const KnownKind& known : AllKinds()) {
+    if (known.kind.word == word) return &known;
   }
   return nullptr;
 }
 
+// Others, and what stoker itself calls a provider that people call otherwise.
+bool IsNotBuilt(std::string_view word) {
+  const auto& clouds = OtherClouds();
+  return std::find(clouds.begin(), clouds.end(), word) != clouds.end() ||
+         std::any_of(AllKinds().begin(), AllKinds().end(),
+                     [&](const KnownKind& known) { return known.provider == word; });
+}
+
 std::string AllForms() {
   std::vector<std::string> forms;
-  for (const Kind& kind : kKinds) {
-    if (kind.built) forms.push_back(std::string(kind.form) + ": " + std::string(kind.meaning));
+  for (const auto& [provider, kind] : AllKinds()) {
+    forms.push_back(kind.form + std::string(": ") + kind.meaning);
   }
   return "Write " + Join(forms, ", or ");
 }
@@ -63,7 +62,7 @@ Status NotBuilt(const std::string& what, const std::string& word) {
 
 Status Unknown(const std::string& what, const std::string& word, const std::string& first) {
   std::vector<std::string> known = OtherClouds();
-  for (const Kind& kind : kKinds) known.emplace_back(kind.word);
+  for (const KnownKind& one : AllKinds()) known.emplace_back(one.kind.word);
   const std::string near = Nearest(first, known);
   return Status(Code::kInvalid, "'" + what + "' cannot be " + Quoted(word),
                 near.empty() ? AllForms() : "Did you mean '" + near + "'?");
@@ -71,12 +70,13 @@ Status Unknown(const std::string& what, const std::string& word, const std::stri
 
 }  // namespace
 
-std::vector<std::string> InfraForms() {
-  std::vector<std::string> forms;
-  for (const Kind& kind : kKinds) {
-    if (kind.built) forms.emplace_back(kind.form);
+void LearnInfra(std::string_view provider, const InfraKind& kind) {
+  for (KnownKind& known : AllKinds()) {
+    if (known.provider != provider) continue;
+    known.kind = kind;
+    return;
   }
-  return forms;
+  AllKinds().push_back({std::string(provider), kind});
 }
 
 Result<std::string> CheckInfra(std::string_view what_is_set, std::string_view word) {
@@ -84,30 +84,28 @@ Result<std::string> CheckInfra(std::string_view what_is_set, std::string_view wo
   const std::string text(word);
   std::vector<std::string> parts = Split(text, '/');
   parts[0] = LowerCase(parts[0]);
-  const auto& clouds = OtherClouds();
-  const Kind* kind = Find(parts[0]);
-  if (kind == nullptr && std::find(clouds.begin(), clouds.end(), parts[0]) == clouds.end()) {
-    return Unknown(what, text, parts[0]);
-  }
-  if (kind == nullptr || !kind->built) return NotBuilt(what, text);
+  const KnownKind* known = FindKind(parts[0]);
+  if (known == nullptr && IsNotBuilt(parts[0])) return NotBuilt(what, text);
+  if (known == nullptr) return Unknown(what, text, parts[0]);
+  const InfraKind& kind = known->kind;
   const size_t behind = parts.size() - 1;
   const bool named = std::all_of(parts.begin() + 1, parts.end(),
                                  [](const std::string& part) { return IsSafeName(part); });
-  if (behind < kind->least || behind > kind->most || !named) {
-    const std::string wrong = kind->most == 0        ? " has no regions: "
-                              : behind < kind->least ? " needs more: "
-                                                     : " is not followed by that: ";
+  if (behind < kind.least || behind > kind.most || !named) {
+    const std::string wrong = kind.most == 0        ? " has no regions: "
+                              : behind < kind.least ? " needs more: "
+                                                    : " is not followed by that: ";
     return Status(Code::kInvalid, "'" + what + "': " + parts[0] + wrong + Quoted(text),
-                  "Write " + std::string(kind->form));
+                  "Write " + std::string(kind.form));
   }
   return Join(parts, "/");
 }
 
 Infra ParseInfra(std::string_view word) {
   const std::vector<std::string> parts = Split(word, '/');
-  const Kind* kind = Find(parts[0]);
+  const KnownKind* known = FindKind(parts[0]);
   Infra infra;
-  infra.provider = kind != nullptr ? std::string(kind->provider) : parts[0];
+  infra.provider = known != nullptr ? known->provider : parts[0];
   if (parts.size() > 1) infra.where = parts[1];
   if (parts.size() > 2) infra.within = parts[2];
   return infra;

@@ -2,9 +2,9 @@
 // Where a job runs, in one word of the job file: "local", "slurm/gpu", "ssh/lab". Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status.h"
 
@@ -18,8 +18,18 @@ struct Infra {
   bool operator==(const Infra&) const = default;
 };
 
-// What people may write, the kinds that are built: {"local", "slurm or slurm/PARTITION", …}.
-std::vector<std::string> InfraForms();
+// What people write for the places of one provider.
+struct InfraKind {
+  const char* word = "";  // "slurm"
+  size_t least = 0;       // parts behind the word
+  size_t most = 0;
+  const char* form = "";     // "slurm or slurm/PARTITION"
+  const char* meaning = "";  // "a cluster that Slurm runs"
+};
+
+// From now on this process takes such words: the registry of providers tells them, before anything
+// is parsed and before there is a second thread (provider/registry.h). "local" is known without.
+void LearnInfra(std::string_view provider, const InfraKind& kind);
 
 // The word in the form that is kept, its first part in small letters. kInvalid, with what to do:
 // it is none, or one that is not built. `what`: the key or flag that it is the value of.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/text/host_words.h"
+#include "test/kit/places.h"
 
 namespace stoker {
 namespace {

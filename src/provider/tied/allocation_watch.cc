@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/tied/allocation_watch.h"
+#include "provider/tied/allocation_watch.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-namespace stoker::node {
+namespace stoker {
 namespace {
 
 constexpr std::chrono::milliseconds kStepEvery{250};
@@ -99,4 +99,4 @@ void AllocationWatch::Run() {
   }
 }
 
-}  // namespace stoker::node
+}  // namespace stoker

@@ -9,10 +9,11 @@
 #include <string>
 #include <thread>
 
-#include "node/tied/allocation_watch.h"
 #include "port/clock.h"
+#include "provider/local/local_boot.h"
+#include "provider/tied/allocation_watch.h"
 
-namespace stoker::node {
+namespace stoker {
 
 // What its agent does for it; all but `cancel` return soon.
 struct TiedTo {
@@ -26,9 +27,10 @@ struct TiedTo {
 class TiedNode {
  public:
   // From now on the end of the allocation is a notice, and a cancel of the job, written before that
-  // is told of, unless the job is to outlive it. Without an allocation (job 0) it does nothing.
-  // What `to` refers to outlives Leave, and what `cancel` does this.
-  TiedNode(const LocalAllocation& allocation, Clock& clock, TiedTo to);
+  // is told of, unless the job is to outlive it. `dir`: the machine's folder; where that was not
+  // begun inside an allocation it does nothing. What `to` refers to outlives Leave, and what
+  // `cancel` does this.
+  TiedNode(const std::string& dir, Clock& clock, TiedTo to);
   // Waits for what it still writes; the store's tries are to be over by then.
   ~TiedNode();
   // SIGTERM has come to this process. True: of Slurm, and heeded.
@@ -45,4 +47,4 @@ class TiedNode {
   std::thread cancel_;
 };
 
-}  // namespace stoker::node
+}  // namespace stoker

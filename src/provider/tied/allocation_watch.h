@@ -18,7 +18,7 @@
 #include "provider/slurm/slurm_allocation.h"
 #include "provider/slurm/slurm_tools.h"
 
-namespace stoker::node {
+namespace stoker {
 
 // Looks at the step's daemon, which is on this machine, four times a second, and asks Slurm when
 // that has ended, when this process was signalled, and every 15 seconds. Thread-safe.
@@ -59,4 +59,4 @@ class AllocationWatch {
   std::thread thread_;
 };
 
-}  // namespace stoker::node
+}  // namespace stoker

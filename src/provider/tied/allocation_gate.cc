@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/allocation_gate.h"
+#include "provider/tied/allocation_gate.h"
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace stoker {
 namespace {
 
-constexpr Duration kAskLimit = Duration::Seconds(5);
+constexpr Duration kGateAsks = Duration::Seconds(5);
 constexpr std::chrono::seconds kStaysNew{1};
 
 class Gate {
@@ -64,7 +64,7 @@ class Gate {
     const auto now = std::chrono::steady_clock::now();
     const auto known = known_.find(job);
     if (known != known_.end() && now - known->second.at < kStaysNew) return known->second.seen;
-    auto seen = AskAllocation(tools_, job, clock_.Wall(), kAskLimit);
+    auto seen = AskAllocation(tools_, job, clock_.Wall(), kGateAsks);
     known_.insert_or_assign(job, Known{std::chrono::steady_clock::now(), seen});
     return seen;
   }

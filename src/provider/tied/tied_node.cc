@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/tied/tied_node.h"
+#include "provider/tied/tied_node.h"
 
 #include <chrono>
 #include <future>
 #include <utility>
 
-namespace stoker::node {
+namespace stoker {
 namespace {
 
 constexpr std::chrono::seconds kWriteCancel{2};
 // A program may hear of Slurm's signal before its agent, and would count as one that failed.
 constexpr Duration kSignalLate = Duration::Ms(1500);
 
+LocalAllocation AllocationOf(const std::string& dir) {
+  const auto boot = ReadLocalBoot(dir);
+  return boot.ok() ? boot->allocation : LocalAllocation();
+}
+
 }  // namespace
 
-TiedNode::TiedNode(const LocalAllocation& allocation, Clock& clock, TiedTo to)
-    : allocation_(allocation), to_(std::move(to)) {
+TiedNode::TiedNode(const std::string& dir, Clock& clock, TiedTo to)
+    : allocation_(AllocationOf(dir)), to_(std::move(to)) {
   if (allocation_.job == 0) return;
   watch_ = std::make_unique<AllocationWatch>(
       allocation_, clock, [this](const std::string& why, Duration left) { Ends(why, left); });
@@ -64,4 +69,4 @@ void TiedNode::Ends(const std::string& why, Duration left) {
   to_.stops(left);
 }
 
-}  // namespace stoker::node
+}  // namespace stoker

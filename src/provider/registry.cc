@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/registry.h"
+
+#include "provider/ec2/ec2_broker.h"
+#include "provider/ec2/ec2_platform.h"
+#include "provider/gce/gce_broker.h"
+#include "provider/gce/gce_platform.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_broker.h"
+#include "provider/local/local_machine.h"
+#include "provider/local/local_platform.h"
+#include "provider/local/local_waiter.h"
+#include "provider/slurm/slurm_broker.h"
+#include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_node.h"
+#include "provider/slurm/slurm_platform.h"
+#include "provider/ssh/box_serve.h"
+#include "provider/ssh/box_words.h"
+#include "provider/ssh/ssh_broker.h"
+#include "provider/tied/allocation_gate.h"
+#include "spec/text/infra.h"
+
+namespace stoker {
+namespace {
+
+std::vector<ProviderLine>& Lines() {
+  static std::vector<ProviderLine> lines = {
+      {kLocalBroker,
+       [](const ProviderOptions& options, Clock& clock) {
+         return MakeLocalBroker(options, MakeAllocationGate(), clock);
+       },
+       FindLocalPlatform,
+       {{kLocalMachineVerb, LocalMachineMain}, {kLocalWaiterVerb, LocalWaiterMain}}},
+      {kSlurmBroker, MakeSlurmBroker, FindSlurmPlatform, {{kSlurmNodeVerb, SlurmNodeMain}}},
+      {kSshBroker,
+       MakeSshBroker,
+       nullptr,
+       {{kBoxVerb, [](const std::string& folder) { return BoxMain(folder); }}}},
+      {kEc2Broker, MakeEc2Broker, FindEc2Platform},
+      {kGceBroker, MakeGceBroker, FindGcePlatform},
+  };
+  return lines;
+}
+
+}  // namespace
+
+const std::vector<ProviderLine>& Registry() { return Lines(); }
+
+bool AddProvider(const ProviderLine& line) {
+  Lines().push_back(line);
+  return true;
+}
+
+void LearnPlaces() {
+  for (const ProviderLine& line : Registry()) LearnInfra(line.traits.name, line.traits.infra);
+}
+
+int (*FindProviderProgram(std::string_view verb))(const std::string& folder) {
+  for (const ProviderLine& line : Registry()) {
+    for (const ProviderProgram& program : line.programs) {
+      if (program.verb == verb) return program.main;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace stoker

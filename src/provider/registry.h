@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry: each provider has one line. Commands, agents and main() ask here, and know no
+// provider by name. docs/adding-a-provider.md says what a line needs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "port/broker.h"
+#include "port/clock.h"
+#include "port/node_platform.h"
+
+namespace stoker {
+
+// A process of a provider's own: `stoker VERB FOLDER`.
+struct ProviderProgram {
+  std::string_view verb;
+  int (*main)(const std::string& folder);  // returns the exit code
+};
+
+struct ProviderLine {
+  const BrokerTraits& traits;
+  std::unique_ptr<Broker> (*make)(const ProviderOptions& options, Clock& clock);
+  // For the agent of this machine, which has the folder `dir`: its host, or null where the machine
+  // is not this provider's. nullptr: agents on its machines are another provider's.
+  Result<std::unique_ptr<NodePlatform>> (*host)(const std::string& dir, Clock& clock) = nullptr;
+  std::vector<ProviderProgram> programs{};
+};
+
+// All providers, in the order in which people see them. Its lines live as long as the process.
+const std::vector<ProviderLine>& Registry();
+
+// Adds a line to the registry of this process, for programs that have more providers than stoker;
+// before main(), or before anything asks for the registry. Returns true.
+bool AddProvider(const ProviderLine& line);
+
+// Tells spec/text/infra.h which words people may write for places. main() calls it first.
+void LearnPlaces();
+
+// The body of `stoker VERB FOLDER`; null: no provider has such a process.
+int (*FindProviderProgram(std::string_view verb))(const std::string& folder);
+
+}  // namespace stoker

@@ -4,7 +4,7 @@
 
 Every BugIsOn("name") below src/ stands in a room that sim_bugs compiles with the switch and in
 its table, and the other way round; the rules of the table are those that sim/ checks, and
-docs/guarantees.md says how many bugs break each; the release binary ($STOKER) has none of the
+docs/guarantees-why.md says how many bugs break each; the release binary ($STOKER) has none of the
 names in it.
 """
 
@@ -49,12 +49,12 @@ def main(argv):
     wrong += [f"{rule} is checked, and no bug breaks it" for rule in checked - rules]
     wrong += [f"{rule} is broken by a bug, and nobody checks it" for rule in rules - checked]
 
-    with open("docs/guarantees.md", encoding="utf-8") as page:
+    with open("docs/guarantees-why.md", encoding="utf-8") as page:
         told = dict(re.findall(r"^\| ([a-z-]+) \|.*\| (\d+): ", page.read(), re.M))
     for rule in sorted(rules | told.keys()):
         bugs = len({row[0] for row in table if rule in row[1].split(", ")})
         if told.get(rule) != str(bugs):
-            wrong.append(f"{rule} has {bugs} bugs; docs/guarantees.md says {told.get(rule)}")
+            wrong.append(f"{rule} has {bugs} bugs; docs/guarantees-why.md says {told.get(rule)}")
 
     with open(os.environ["STOKER"], "rb") as binary:
         shipped = binary.read()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/guarantees.md says of the tiers in words; sim_tiers prints the numbers.
+// What docs/guarantees-why.md says of the tiers in words; sim_tiers prints the numbers.
 #include "sim/measure/tiers.h"
 
 #include <gtest/gtest.h>

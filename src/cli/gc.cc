@@ -257,20 +257,21 @@ Verb GcVerb() {
   verb.name = "gc";
   verb.summary = "Clear away what is no longer needed";
   verb.description =
-      "Clears away left-over machines and old copies of stoker on this computer, what is left "
-      "in EC2 of machines that their records have ended or whose tag stoker-expires is past (it "
-      "lists all that carries this ledger's tag, in every region that the ledger has noted, with "
-      "age and price), VMs of Google whose label stoker-expires is past, Python "
-      "environments in its cache that no job has used for 30 days, code archives older than 30 "
-      "days that no job needs, uploads (also of 'stoker sync' here) that were begun three days ago "
-      "and never finished, what submits that died a day ago left, and files that no store had room "
-      "for 30 days ago. With --older-than it also removes whole jobs that ended longer ago, "
-      "with their logs, checkpoints and outputs, and says which it keeps and why: those that have "
-      "not ended, and those whose checkpoints another job may still begin from; where a record "
-      "cannot be read, all. Before it removes jobs it asks, and needs --yes where there is no "
-      "terminal. Jobs and archives go in two steps: an hour after it has written down which, the "
-      "next 'stoker gc' or 'stoker controller' removes them; until then 'stoker retry' and 'stoker "
-      "run --from' take a job off the list. On a full disk, 'stoker rm --now' removes a job.";
+      "Clears away what is no longer needed. On this computer: machines that are over, old "
+      "copies of stoker, Python environments that no job has used for 30 days, what submits "
+      "that died a day ago left, and files that no store had room for 30 days ago. In the "
+      "store: code archives older than 30 days that no job needs, and uploads (also of 'stoker "
+      "sync' here) that were begun three days ago and never finished. In a cloud: what carries "
+      "this ledger's tag and is over, since its record has ended it or its stoker-expires is "
+      "past; gc lists the rest with age and price, in every place that the ledger has noted. "
+      "With --older-than gc also removes whole jobs that ended longer ago, with their logs, "
+      "checkpoints and outputs. It keeps jobs that have not ended, jobs whose checkpoints "
+      "another job may still begin from, and all jobs where a record cannot be read; it says "
+      "which and why. gc asks before it removes jobs, and needs --yes where there is no "
+      "terminal. Jobs and archives go in two steps: gc writes down which, and an hour later the "
+      "next 'stoker gc' or 'stoker controller' removes them. Until then 'stoker retry' and "
+      "'stoker run --from' take a job off the list. On a full disk, 'stoker rm --now' removes a "
+      "job.";
   verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d",
                    "stoker gc --older-than 90d --yes"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",

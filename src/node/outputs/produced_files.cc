@@ -15,7 +15,7 @@
 namespace stoker::node {
 namespace {
 
-// Made by tools for themselves, and made again whenever they are missing. docs/job-file.md.
+// Made by tools for themselves, and made again whenever they are missing. docs/outputs.md.
 constexpr const char* kCaches[] = {
     ".cache",  "__pycache__", ".pytest_cache", ".mypy_cache",        ".ruff_cache",
     ".tox",    ".nox",        ".eggs",         ".ipynb_checkpoints", ".npm",

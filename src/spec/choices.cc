@@ -46,7 +46,7 @@ void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* re
                 JobSpec* spec) {
   if (!reader->ExpectMap(node, section)) return;
   JobSpec one = *spec;
-  const bool cloud = IsCloud(InfraOf(node, spec->resources.infra));
+  const bool cloud = MakesMachines(InfraOf(node, spec->resources.infra));
   if (!cloud) LeaveOutCloud(&one.resources);
   const auto infra = [&](const YamlNode& v) { ReadInfra(v, section + ".infra", reader, &one); };
   std::vector<SpecField> fields = {
@@ -153,7 +153,7 @@ void NarrowChoices(const std::string& infra, JobSpec* spec) {
   spec->choices = std::move(there);
   if (spec->choices.empty()) {
     spec->resources.infra = infra;
-    if (chosen && !IsCloud(infra)) LeaveOutCloud(&spec->resources);
+    if (chosen && !MakesMachines(infra)) LeaveOutCloud(&spec->resources);
   }
   Settle(spec);
 }
@@ -197,7 +197,7 @@ bool HasCloudChoice(const YamlNode& resources) {
     if (entry.key.text != "any_of" && entry.key.text != "ordered") continue;
     const auto& items = entry.value.items;
     if (std::any_of(items.begin(), items.end(),
-                    [](const YamlNode& item) { return IsCloud(InfraOf(item, "")); })) {
+                    [](const YamlNode& item) { return MakesMachines(InfraOf(item, "")); })) {
       return true;
     }
   }
@@ -216,7 +216,7 @@ void OverrideChoices(const SpecOverrides& flags, JobSpec* spec) {
       one.gpu_name = said.gpu_name;
       one.gpu_numbers = said.gpu_numbers;
     }
-    if (!IsCloud(one.infra)) continue;
+    if (!MakesMachines(one.infra)) continue;
     if (flags.instance_type) one.instance_type = said.instance_type;
     if (flags.image) one.image_id = said.image_id;
     if (flags.disk_size) one.disk_gib = said.disk_gib;

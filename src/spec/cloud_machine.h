@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job asks of a machine that a cloud makes for it: its type, its image, its disk; and the
-// section `aws`. Inside spec/ only.
+// What a job asks of a machine that a cloud makes for it: its type, its image, its disk.
+// Inside spec/ only.
 #pragma once
 
 #include <string>
@@ -11,9 +11,6 @@
 #include "spec/text/spec_reader.h"
 
 namespace stoker {
-
-// Does `infra`, as people write it, name a cloud that makes machines?
-bool IsCloud(std::string_view infra);
 
 // "g6.xlarge".
 void ReadInstanceType(const YamlNode& node, SpecReader* reader, JobSpec* spec);
@@ -27,13 +24,5 @@ void ReadDiskSize(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 std::vector<SpecField> CloudMachineFields(SpecReader* reader, JobSpec* spec);
 // The lines of `resources` that hold it.
 std::string PrintCloudMachine(const ResourcesSpec& resources);
-
-// What EC2 is asked for besides; counts only there.
-void ReadAws(const YamlNode& node, SpecReader* reader, JobSpec* spec);
-// Its lines; "" when nothing is asked for.
-std::string PrintAws(const AwsSpec& aws);
-// The same of Compute Engine.
-void ReadGcp(const YamlNode& node, SpecReader* reader, JobSpec* spec);
-std::string PrintGcp(const GcpSpec& gcp);
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "spec/places/sections.h"
 
 namespace stoker {
 
@@ -96,35 +97,6 @@ struct ResourcesSpec {
   bool operator==(const ResourcesSpec&) const = default;
 };
 
-// What sbatch is asked for besides `resources`. What is empty or unset is left to the cluster.
-struct SlurmSpec {
-  std::string account;
-  std::string qos;
-  std::string constraint;
-  std::string reservation;
-  bool exclusive = false;
-  std::optional<Duration> time;      // of one allocation
-  std::optional<Duration> notice;    // how long before its end the program is told
-  std::vector<std::string> options;  // "--mail-type=END"
-  bool operator==(const SlurmSpec&) const = default;
-};
-
-// What EC2 is asked for besides `resources`.
-struct AwsSpec {
-  std::string placement;                     // "cluster": nodes are near each other; "" = anywhere
-  bool efa = false;                          // Elastic Fabric Adapters
-  std::string capacity_reservation;          // "cr-…", also of a capacity block
-  std::vector<std::string> subnets;          // "subnet-…"; none: those of the default VPC
-  std::vector<std::string> security_groups;  // ids or names; none: the ledger's own
-  bool operator==(const AwsSpec&) const = default;
-};
-
-// What Compute Engine is asked for besides `resources`.
-struct GcpSpec {
-  std::string placement;  // "cluster": nodes are near each other; "" = anywhere
-  bool operator==(const GcpSpec&) const = default;
-};
-
 enum class RecoveryMode { kNode, kController };
 
 // What becomes of a machine whose power its platform or a person turns off, and whose disk stays.
@@ -158,9 +130,7 @@ struct JobSpec {
   bool wandb_one_run = false;  // all attempts are one run of W&B's: contract/environment.h
   LimitsSpec limits;
   RecoverySpec job_recovery;
-  SlurmSpec slurm;
-  AwsSpec aws;
-  GcpSpec gcp;
+  PlaceSections sections;  // what single providers are asked for besides `resources`
   RecoveryMode recovery = RecoveryMode::kNode;
   OnStop on_stop = OnStop::kReplace;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL

@@ -211,7 +211,7 @@ TEST(Aws, IsRead) {
       "      subnet: subnet-1, security_groups: [default, sg-7]}\n",
       AtHome());
   ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
-  const AwsSpec& aws = parsed.spec.aws;
+  const AwsSpec& aws = parsed.spec.sections.aws;
   EXPECT_EQ(aws.placement, "cluster");
   EXPECT_TRUE(aws.efa);
   EXPECT_EQ(aws.capacity_reservation, "cr-0f3");
@@ -225,7 +225,7 @@ TEST(Gcp, IsRead) {
   };
   const ParsedSpec parsed = parse("{placement: CLUSTER}");
   ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
-  EXPECT_EQ(parsed.spec.gcp.placement, "cluster");
+  EXPECT_EQ(parsed.spec.sections.gcp.placement, "cluster");
   for (const char* bad : {"x", "{placement: spread}", "{plcement: cluster}"}) {
     EXPECT_FALSE(parse(bad).errors.empty()) << bad;
   }

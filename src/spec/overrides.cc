@@ -10,6 +10,7 @@
 #include "spec/print.h"
 #include "spec/program.h"
 #include "spec/sections.h"
+#include "spec/text/infra.h"
 #include "spec/text/secrets.h"
 #include "spec/text/yaml_text.h"
 
@@ -200,7 +201,7 @@ void CheckCanBeStored(ParseState* state) {
 }
 
 bool AnyCloud(const JobSpec& spec) {
-  const auto is = [](const ResourcesSpec& one) { return IsCloud(one.infra); };
+  const auto is = [](const ResourcesSpec& one) { return MakesMachines(one.infra); };
   return is(spec.resources) || std::any_of(spec.choices.begin(), spec.choices.end(), is);
 }
 

@@ -7,7 +7,6 @@
 #include "spec/cloud_machine.h"
 #include "spec/parse_state.h"
 #include "spec/sections.h"
-#include "spec/slurm.h"
 #include "spec/text/known_keys.h"
 #include "spec/text/repository.h"
 
@@ -246,9 +245,6 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
          if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;
        }},
       {"resources", [=](const YamlNode& v) { ReadResources(v, infra, reader, spec); }, true},
-      {"slurm", [=](const YamlNode& v) { ReadSlurm(v, reader, spec); }},
-      {"aws", [=](const YamlNode& v) { ReadAws(v, reader, spec); }},
-      {"gcp", [=](const YamlNode& v) { ReadGcp(v, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},
@@ -272,6 +268,11 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
       {"keep_failed", [=](const YamlNode& v) { spec->keep_failed = ReadKeepFailed(v, reader); }},
       {"config", [=](const YamlNode& v) { ReadConfig(v, here, reader, spec); }},
   };
+  for (const PlaceSection& one : AllPlaceSections()) {
+    fields.push_back({one.key, [&one, reader, spec](const YamlNode& v) {
+                        one.read(v, reader, &spec->sections);
+                      }});
+  }
   for (SpecField& field : ProgramFields(state)) fields.push_back(std::move(field));
   reader->ReadMap(root, "", fields, RefusedTopKeys());
 }

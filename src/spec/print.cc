@@ -6,9 +6,8 @@
 #include "base/text.h"
 #include "spec/choices.h"
 #include "spec/cloud_machine.h"
-#include "spec/json_text.h"
 #include "spec/machine.h"
-#include "spec/slurm.h"
+#include "spec/text/json_text.h"
 #include "spec/text/repository.h"
 
 namespace stoker {
@@ -127,9 +126,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   if (!spec.include.empty()) out += "include: " + List(spec.include) + "\n";
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
-  out += PrintSlurm(spec.slurm);
-  out += PrintAws(spec.aws);
-  out += PrintGcp(spec.gcp);
+  for (const PlaceSection& one : AllPlaceSections()) out += one.print(spec.sections);
   PrintInputs(spec, &out);
   PrintProgram(spec, &out);
   out += "checkpoints:\n";

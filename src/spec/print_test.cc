@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "base/prng.h"
-#include "spec/json_text.h"
 #include "spec/parse.h"
+#include "spec/text/json_text.h"
 #include "test/kit/places.h"
 #include "test/kit/rounds.h"
 
@@ -176,9 +176,9 @@ JobSpec RandomSpec(Prng* prng) {
   spec.resources.use_spot = prng->Chance(1, 2);
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
   RandomMachine(prng, &spec.resources);
-  RandomSlurm(prng, &spec.slurm);
-  RandomAws(prng, &spec.aws);
-  if (prng->Chance(1, 2)) spec.gcp.placement = "cluster";
+  RandomSlurm(prng, &spec.sections.slurm);
+  RandomAws(prng, &spec.sections.aws);
+  if (prng->Chance(1, 2)) spec.sections.gcp.placement = "cluster";
   if (prng->Chance(1, 2)) {
     spec.resources.infra = "aws/us-east-1";
     if (prng->Chance(1, 2)) spec.resources.instance_type = "g6.xlarge";

@@ -5,10 +5,10 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "spec/json_text.h"
 #include "spec/sections.h"
 #include "spec/text/arguments.h"
 #include "spec/text/env_text.h"
+#include "spec/text/json_text.h"
 #include "spec/text/script_end.h"
 #include "spec/text/secrets.h"
 

@@ -205,7 +205,7 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
       fields.push_back(std::move(field));
     }
   }
-  if (IsCloud(LowerCase(InfraOf(node, flag, *spec))) || (!here && HasCloudChoice(node))) {
+  if (MakesMachines(LowerCase(InfraOf(node, flag, *spec))) || (!here && HasCloudChoice(node))) {
     for (SpecField& field : CloudMachineFields(reader, spec)) fields.push_back(std::move(field));
   }
   for (SpecField& field : MachineFields(here, reader, spec)) fields.push_back(std::move(field));

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/text.h"
-#include "spec/json_text.h"
 #include "spec/sections.h"
 #include "spec/text/host_words.h"
+#include "spec/text/json_text.h"
 #include "spec/text/shell_env.h"
 
 namespace stoker {

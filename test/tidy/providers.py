@@ -16,7 +16,9 @@ FREE = (
     "src/aws/",  # credentials and signatures, which stores need, too
     "src/google/",
     "src/store/",  # buckets of the same companies
-    "src/spec/",  # sections of the job file and of settings, read before there is a provider
+    "src/spec/places/",  # sections of the job file, read before there is a provider: a line for each
+    "src/spec/text/known_keys.",  # keys of SkyPilot's files
+    "src/spec/settings.",  # and those of the settings
     # A job of this machine, begun inside an allocation of Slurm: that is no place of its own.
     "src/provider/tied/",
     "src/client/submit/allocation.",

@@ -73,7 +73,7 @@ Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
   STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
   STOKER_ASSIGN(const S3Place bucket, StoreInS3(ask.ledger.store->url(), account));
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of S3", bucket.endpoint, "AWS_ENDPOINT_URL"));
-  const AwsSpec& aws = ask.spec.aws;
+  const AwsSpec& aws = ask.spec.sections.aws;
   Ec2Wish wish{cloud::WishOf(ask)};
   if (wish.region.empty()) wish.region = AwsRegion(account.outside, account.config);
   wish.cluster = !aws.placement.empty();

@@ -80,7 +80,7 @@ Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
   GceWish wish{cloud::WishOf(ask)};
   wish.project = ProjectOf(settings, gcloud);
   if (wish.region.empty()) wish.region = UsualRegion(gcloud);
-  wish.cluster = !ask.spec.gcp.placement.empty();
+  wish.cluster = !ask.spec.sections.gcp.placement.empty();
   wish.restart = ask.spec.on_stop == OnStop::kRestart;
   wish.attributes = AttributesOf(ask.spec, say);
   wish.network = settings.gcp_network;

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "spec/text/slurm_words.h"
+#include "spec/places/slurm/words.h"
 
 namespace stoker {
 namespace {

@@ -35,7 +35,7 @@ struct SlurmAsk {
 // One line of JSON, the same for the same ask.
 std::string EncodeSlurmAsk(const SlurmAsk& ask);
 // "" is an ask for nothing. kInvalid: it is not what EncodeSlurmAsk writes, or not
-// safe to pass on (spec/text/slurm_words.h).
+// safe to pass on (spec/places/slurm/words.h).
 Result<SlurmAsk> ParseSlurmAsk(const std::string& text);
 
 }  // namespace stoker

@@ -14,7 +14,7 @@
 #include "provider/slurm/slurm_provider.h"
 #include "provider/slurm/slurm_queue.h"
 #include "provider/slurm/slurm_tools.h"
-#include "spec/text/slurm_words.h"
+#include "spec/places/slurm/words.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
 
@@ -75,14 +75,14 @@ class SlurmBroker : public Broker {
     SlurmAsk ask;
     STOKER_ASSIGN(ask.state, sys::RealPath(options_.state_dir));
     ask.path = Printable(Variable("PATH"));
-    ask.account = Given(job.spec.slurm.account, "SBATCH_ACCOUNT");
-    ask.qos = Given(job.spec.slurm.qos, "SBATCH_QOS");
-    ask.constraint = job.spec.slurm.constraint;
-    ask.reservation = job.spec.slurm.reservation;
-    ask.exclusive = job.spec.slurm.exclusive;
-    ask.time = job.spec.slurm.time;
-    ask.notice = job.spec.slurm.notice;
-    ask.options = job.spec.slurm.options;
+    ask.account = Given(job.spec.sections.slurm.account, "SBATCH_ACCOUNT");
+    ask.qos = Given(job.spec.sections.slurm.qos, "SBATCH_QOS");
+    ask.constraint = job.spec.sections.slurm.constraint;
+    ask.reservation = job.spec.sections.slurm.reservation;
+    ask.exclusive = job.spec.sections.slurm.exclusive;
+    ask.time = job.spec.sections.slurm.time;
+    ask.notice = job.spec.sections.slurm.notice;
+    ask.options = job.spec.sections.slurm.options;
     if (resources.cpus) ask.cpus = static_cast<int>((*resources.cpus + 999) / 1000);
     ask.memory = resources.memory;
     ask.gpus = resources.gpus;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_queue.h"
-#include "spec/text/slurm_words.h"
+#include "spec/places/slurm/words.h"
 
 namespace stoker {
 namespace {

@@ -101,6 +101,11 @@ Result<std::string> CheckInfra(std::string_view what_is_set, std::string_view wo
   return Join(parts, "/");
 }
 
+bool MakesMachines(std::string_view infra) {
+  const KnownKind* known = FindKind(Split(infra, '/')[0]);
+  return known != nullptr && known->kind.makes;
+}
+
 Infra ParseInfra(std::string_view word) {
   const std::vector<std::string> parts = Split(word, '/');
   const KnownKind* known = FindKind(parts[0]);

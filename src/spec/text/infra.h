@@ -25,6 +25,7 @@ struct InfraKind {
   size_t most = 0;
   const char* form = "";     // "slurm or slurm/PARTITION"
   const char* meaning = "";  // "a cluster that Slurm runs"
+  bool makes = false;        // machines for the job alone: it may name their type, image and disk
 };
 
 // From now on this process takes such words: the registry of providers tells them, before anything
@@ -34,6 +35,9 @@ void LearnInfra(std::string_view provider, const InfraKind& kind);
 // The word in the form that is kept, its first part in small letters. kInvalid, with what to do:
 // it is none, or one that is not built. `what`: the key or flag that it is the value of.
 Result<std::string> CheckInfra(std::string_view what, std::string_view word);
+
+// Does the provider of a word that CheckInfra gave make machines (InfraKind::makes)?
+bool MakesMachines(std::string_view infra);
 
 // Of a word that CheckInfra gave; of any other, its text up to the first '/' is the provider.
 Infra ParseInfra(std::string_view word);

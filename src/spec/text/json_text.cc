@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/json_text.h"
+#include "spec/text/json_text.h"
 
 #include <algorithm>
 #include <array>

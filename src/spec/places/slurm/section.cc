@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/slurm.h"
+#include "spec/places/slurm/section.h"
 
 #include "base/text.h"
-#include "spec/json_text.h"
-#include "spec/text/slurm_words.h"
+#include "spec/places/slurm/words.h"
+#include "spec/text/json_text.h"
 
 namespace stoker {
 namespace {
@@ -55,9 +55,8 @@ void ReadOptions(const YamlNode& node, SpecReader* reader, SlurmSpec* slurm) {
 
 }  // namespace
 
-void ReadSlurm(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+void ReadSlurm(const YamlNode& node, SpecReader* reader, SlurmSpec* s) {
   if (!reader->ExpectMap(node, "slurm")) return;
-  SlurmSpec* s = &spec->slurm;
   const auto word = [=](std::string_view what, std::string* out) {
     return [=](const YamlNode& v) { ReadWord(v, what, reader, out); };
   };

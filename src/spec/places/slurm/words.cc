@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/text/slurm_words.h"
+#include "spec/places/slurm/words.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `slurm` of a job file.
-#include "spec/slurm.h"
+#include "spec/places/slurm/section.h"
 
 #include <gtest/gtest.h>
 
 #include "spec/parse.h"
-#include "spec/text/slurm_words.h"
+#include "spec/places/slurm/words.h"
 #include "test/kit/places.h"
 
 namespace stoker {
@@ -23,7 +23,7 @@ TEST(SlurmSection, SaysWhatSbatchIsAskedFor) {
       "        exclusive: true, time: 1-12:30:00, notice: 5m, options: [--mail-type=END]}\n",
       ParseOptions());
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  const SlurmSpec& slurm = spec->slurm;
+  const SlurmSpec& slurm = spec->sections.slurm;
   EXPECT_EQ(slurm.account + slurm.qos + slurm.constraint + slurm.reservation,
             "visionlonga100|h100r1");
   EXPECT_TRUE(slurm.exclusive);

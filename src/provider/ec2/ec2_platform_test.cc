@@ -102,13 +102,11 @@ class Ec2Platform : public testing::Test {
       told_.off.push_back(why);
       return Status::Ok();
     };
-    options.is_ended_by_owner = [this]() -> Result<bool> { return ended_by_owner_; };
     auto platform = MakeEc2Platform(std::move(options), clock_);
     if (platform.ok()) (*platform)->Use(store_);
     return platform;
   }
 
-  Result<bool> ended_by_owner_ = false;
   MemoryStore store_;
   std::mutex* blocked_ = nullptr;      // the store answers once it is free
   std::atomic<int> asked_ = 0;         // how often that was asked to move the lease
@@ -162,27 +160,6 @@ TEST_F(Ec2Platform, MaintenanceCountsOnceItIsNear) {
   told_.maintenance = Status(Code::kTimeout, "no answer");
   clock_.now = clock_.now + Duration::Minutes(2);
   EXPECT_EQ(*platform->PollNotice(), far);
-}
-
-TEST_F(Ec2Platform, ItsOwnersEndIsACancel) {
-  std::atomic<int> cancels = 0;
-  const auto cancel = [&] { ++cancels; };
-  auto platform = *Make();
-  platform->Signalled(cancel);
-  platform->Leave();
-  EXPECT_EQ(cancels, 0) << "the cloud took it";
-  ended_by_owner_ = true;
-  platform = *Make();
-  platform->Signalled(cancel);
-  EXPECT_EQ(cancels, 1) << "before anybody hears of a notice";
-  platform->Leave();
-  platform->Signalled(cancel);
-  EXPECT_EQ(cancels, 1) << "nothing is asked once its agent leaves";
-  ended_by_owner_ = Status(Code::kDenied, "no right to look");
-  platform = *Make();
-  platform->Signalled(cancel);
-  platform->Leave();
-  EXPECT_EQ(cancels, 1);
 }
 
 TEST_F(Ec2Platform, ADrillIsAsRealAsAny) {

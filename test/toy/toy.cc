@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder and process of a machine, and the three ports: host platform, provider, broker.
+// The folder and process of a machine, and the three ports: node platform, provider, broker.
 #include "test/toy/toy.h"
 
 #include <fcntl.h>

@@ -75,7 +75,7 @@ class SlurmPlatformTest : public testing::Test {
   std::unique_ptr<SlurmPlatform> Host() { return MakeSlurmPlatform(dir_.path(), clock_).value(); }
   std::optional<SlurmEnd> Ender(bool over) {
     const auto platform = Host();
-    platform->Signalled({});
+    platform->Signalled();
     return platform->AwaitEnder(over, [] { return false; });
   }
 
@@ -153,7 +153,7 @@ TEST_F(SlurmPlatformTest, NobodyIsAskedBeforeThereIsASignal) {
   Squeue(kCompletes, 1, kCompletes);
   EXPECT_FALSE(Host()->AwaitEnder(true, [] { return false; }));
   const auto platform = Host();
-  platform->Signalled({});
+  platform->Signalled();
   EXPECT_FALSE(platform->AwaitEnder(true, [] { return true; })) << "it is to leave";
   EXPECT_FALSE(sys::FileExists(dir_.path() + "/asked"));
 }

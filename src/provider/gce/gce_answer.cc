@@ -201,4 +201,14 @@ Result<InstancePage> ParseInstances(const std::string& text, WallTime now) {
   return page;
 }
 
+Result<std::string> ParseGuestAttributes(const std::string& json) {
+  const Json told = Json::parse(json, nullptr, false);
+  if (!told.is_object()) return Status(Code::kCorrupt, "not the guest attributes of a VM");
+  std::string out;
+  for (const Json& item : ListOf(Member(told, "queryValue"), "items")) {
+    out += Text(item, "value", kMostMessage) + "\n";
+  }
+  return out;
+}
+
 }  // namespace stoker::gce

@@ -61,6 +61,9 @@ struct InstancePage {
 // Of all zones, one page.
 Result<InstancePage> ParseInstances(const std::string& json, WallTime now);
 
+// What a VM has written into its guest attributes: the values, a line each. kCorrupt.
+Result<std::string> ParseGuestAttributes(const std::string& json);
+
 // The last part of a URL: "us-central1-a" of "https://…/zones/us-central1-a".
 std::string LastPart(const std::string& url);
 

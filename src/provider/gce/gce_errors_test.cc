@@ -217,6 +217,17 @@ TEST(GceErrors, WhatIsThereIsNoRefusal) {
   EXPECT_FALSE(IsThere({400, "invalid", "", "x"}));
 }
 
+// "Set and query guest attributes" (Compute Engine documentation).
+TEST(GceErrors, WhatAVmSaysOfItself) {
+  const auto said = ParseGuestAttributes(
+      R"({"kind": "compute#guestAttributes", "queryPath": "stoker/", "queryValue": {"items": [
+          {"namespace": "stoker", "key": "boot", "value": "boot failed, denied: no"}]}})");
+  ASSERT_TRUE(said.ok());
+  EXPECT_EQ(*said, "boot failed, denied: no\n");
+  EXPECT_EQ(*ParseGuestAttributes("{}"), "");
+  EXPECT_FALSE(ParseGuestAttributes("<html>").ok());
+}
+
 TEST(GceErrors, ANoticeThatIsNotKnown) {
   EXPECT_TRUE(
       RefusesNotice({400, "invalid", "",

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "provider/cloud/boot_words.h"
 #include "provider/gce/compute_api.h"
 #include "provider/gce/gce_answer.h"
 #include "provider/gce/gce_boot.h"
@@ -166,6 +167,29 @@ class Gce : public Provider {
     if (!reply.failure) return Status::Ok();
     if (auto refusal = RefusalOf(*reply.failure)) return *std::move(refusal);
     return StatusOf(Described(call), *reply.failure);
+  }
+
+  Result<std::optional<BootFailure>> WhyNotBooted(const std::string& id, const Ask& ask) override {
+    STOKER_ASSIGN(const Options options, ParseOptions(ask.options));
+    STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
+    if (!found) return std::optional<BootFailure>();  // with all that it had said
+    const auto body =
+        api_->Read({"GET", PathOf(*found) + "/getGuestAttributes", {{"queryPath", "stoker/"}}});
+    if (body.status().Is(Code::kNotFound)) return std::optional<BootFailure>();
+    STOKER_TRY(body.status());
+    STOKER_ASSIGN(const std::string said, ParseGuestAttributes(*body));
+    cloud::BootAdvice advice;
+    advice.has_route = options.external_ip;
+    advice.no_route =
+        "Its subnetwork needs Private Google Access, or the VM an external address: gcloud compute "
+        "networks subnets update SUBNET --region " +
+        ask.place.region + " --enable-private-ip-google-access; gcp.external_ip";
+    advice.denied =
+        "The account of the VMs may not read the bucket; a right that was given just now takes "
+        "some "
+        "minutes: 'stoker doctor --iam --infra gcp' prints node.json, and the commands that bind "
+        "it";
+    return cloud::BootFailureIn(said, advice);
   }
 
   Result<bool> MayStillRefuse(const std::string& token) {

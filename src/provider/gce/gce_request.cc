@@ -67,6 +67,7 @@ Body MetadataOf(const LaunchRequest& request, const Options& options, const std:
   add("startup-script", startup);
   add("shutdown-script", kShutdownScript);
   add(kJobKey, request.job);
+  add("enable-guest-attributes", "TRUE");  // for what it says where it cannot begin
   for (const Label& each : options.attributes) {
     const bool known = each.key == kHyperparametersKey || each.key == kInputsKey;
     if (known) add(each.key.c_str(), each.value);

@@ -31,10 +31,12 @@ class Mds:
     def __call__(self, handler):
         split = urllib.parse.urlsplit(handler.path)
         self.asked.append((time.time(), handler.path))
-        handler.body()
+        body = handler.body()
         if self.broken > 0:
             self.broken -= 1
             return refuse(handler, 503, "Service Unavailable", "The server is busy. Try again.")
+        if handler.command == "PUT" and split.path.startswith(f"{ROOT}/instance/guest-attributes/"):
+            return self.put(handler, split, body)
         if handler.command not in ("GET", "HEAD"):
             return refuse(handler, 405, "Method Not Allowed", "The method is not allowed.")
         if handler.headers.get("X-Forwarded-For"):
@@ -53,6 +55,15 @@ class Mds:
         if not f"{split.path}/".startswith(f"{ROOT}/"):
             return refuse(handler, 404, "Not Found", "The requested URL was not found.")
         return self.read(handler, split)
+
+    def put(self, handler, split, body):
+        """A guest attribute, where the VM was made with them."""
+        names = split.path[len(ROOT) :].strip("/").split("/")[2:]
+        on = any(each["key"] == "enable-guest-attributes" and each["value"] == "TRUE" for each in self.instance.metadata)
+        if handler.headers.get("Metadata-Flavor") != "Google" or not on or len(names) != 2:
+            return refuse(handler, 403, "Forbidden", "Guest attributes endpoint access is disabled.")
+        self.instance.guest_attributes[tuple(names)] = body.decode(errors="replace")
+        return handler.out(200, b"", {**FLAVOR, "Content-Type": TEXT})
 
     def read(self, handler, split):
         query = dict(urllib.parse.parse_qsl(split.query))

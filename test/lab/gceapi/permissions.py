@@ -10,6 +10,7 @@ READS = {
     "globalOperations.wait": "globalOperations.get",
     "images.getFromFamily": "images.getFromFamily",
     "instances.aggregatedList": "instances.list",
+    "instances.getGuestAttributes": "instances.getGuestAttributes",
     "instances.getSerialPortOutput": "instances.getSerialPortOutput",
     "machineTypes.aggregatedList": "machineTypes.list",
     "regionOperations.wait": "regionOperations.get",

@@ -38,6 +38,22 @@ def all_instances(api, params, query):
     return aggregated(api, "instance", "instances", told, query, link)
 
 
+def guest_attributes(api, params, query):
+    """Source: "Set and query guest attributes" (Compute Engine documentation)."""
+    link = f"{_base(params)}/instances/{params['instance']}"
+    found = api.world.living(params["project"], params["zone"], params["instance"])
+    path = query.get("queryPath", "")
+    asked, _, key = path.strip("/").partition("/")
+    told = [
+        {"namespace": each[0], "key": each[1], "value": value}
+        for each, value in (found.guest_attributes if found else {}).items()
+        if each[0] == asked and key in ("", each[1])
+    ]
+    if not told:
+        raise errors.not_found(f"{link}/getGuestAttributes")
+    return {"kind": "compute#guestAttributes", "queryPath": path, "queryValue": {"items": told}}
+
+
 def serial_port(api, params, query):
     found = api.world.living(params["project"], params["zone"], params["instance"])
     if found is None:

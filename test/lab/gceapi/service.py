@@ -25,6 +25,7 @@ SETTINGS = {
     "wait_limit": 120.0,  # seconds that operations.wait waits at most
     "token_life": 3599.0,  # seconds that a token is good
     "power_button": 30.0,  # of machines that boot: seconds until one that goes on is cut off
+    "boot_tries": 0,  # of machines that boot: how often each tries to fetch its binary; 0: as often as it is told
     "refuse_notice": False,  # whether preemptionNoticeDuration is refused
     "notices": (120.0,),  # which of them there are
     "enabled": True,  # whether the project has the API enabled
@@ -66,6 +67,7 @@ READS = {
     "images.list": reads.images,
     "instances.aggregatedList": reads.all_instances,
     "instances.get": reads.instance,
+    "instances.getGuestAttributes": reads.guest_attributes,
     "instances.getSerialPortOutput": reads.serial_port,
     "instances.list": reads.instances,
     "machineTypes.aggregatedList": reads.all_machine_types,

@@ -60,6 +60,7 @@ class Instance(Timeline):
         self.plan = plan  # what checks.py has found: machine type, image, network
         self.labels = dict(body.get("labels", {}))
         self.metadata = list(body.get("metadata", {}).get("items", []))
+        self.guest_attributes = {}  # (namespace, key) -> value, as the VM itself has put it
         self.scheduling = body["scheduling"]
         self.admitted = False  # whether the zone has found room for it
         self.gone_at = None

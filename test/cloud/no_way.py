@@ -4,7 +4,7 @@
 policy, or does not answer them, as in an outage. How many are asked for until the job says why, and
 what it says. The time that a machine tries is short here: three tries, a second apart.
 
-    no_way.py [denied] [outage]"""
+    no_way.py ec2|gcp [denied] [outage]"""
 
 import http.client
 import http.server
@@ -22,7 +22,8 @@ from test.lab import lab as lab_of
 
 lab_of.enter()
 from test.e2e.kit.harness import Results, World, parts_of
-from test.lab.ec2_rooms import GATE
+from test.lab import ec2_rooms, gce_rooms
+from test.lab.gce_lab import GceLab
 
 NO = b'<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>'
 
@@ -37,7 +38,7 @@ class Door(http.server.BaseHTTPRequestHandler):
 
     def handle_one(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        inside = self.client_address[0] not in ("127.0.0.1", GATE)
+        inside = self.client_address[0] not in ("127.0.0.1", self.server.gate)
         if inside and self.server.how == "outage":
             self.close_connection = True
             return
@@ -72,13 +73,47 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     request_queue_size = 128
 
 
+class Ec2:
+    lab, gate, infra = lab_of.Lab, ec2_rooms.GATE, ("aws/us-east-1", "--instance-type", "m5.large")
+    bucket, variable, fix = "s3", "AWS_ENDPOINT_URL_S3", "aws iam put-role-policy"
+
+    @staticmethod
+    def of(lab):
+        return lab.ec2
+
+    @staticmethod
+    def ended(machine):
+        return machine.state() == "terminated"
+
+
+class Google:
+    lab, gate, infra = GceLab, gce_rooms.GATE, ("gcp/us-central1/us-central1-a", "--instance-type", "e2-standard-2")
+    bucket, variable, fix = "gs", "STORAGE_EMULATOR_HOST", "doctor --iam --infra gcp"
+
+    @staticmethod
+    def of(lab):
+        return lab.api
+
+    @staticmethod
+    def ended(machine):
+        return machine.gone
+
+
+CLOUD = {"ec2": Ec2, "gcp": Google}[sys.argv[1]]
+
+
+def machines_of(lab):
+    told = CLOUD.of(lab).world.instances
+    return list(told() if callable(told) else told)
+
+
 def goes(lab, world, until, most, seconds):
     """A job on such machines, looked at each second: (its record, machines, seconds)."""
-    job = world.json("run", "--detach", "--json", "--infra", "aws/us-east-1", "--instance-type", "m5.large", "--", "true")["id"]
+    job = world.json("run", "--detach", "--json", "--infra", *CLOUD.infra, "--", "true")["id"]
     begun = time.time()
     while time.time() - begun < seconds:
         told = world.job(job)
-        machines = lab.ec2.world.instances()
+        machines = machines_of(lab)
         if until(told) or len(machines) > most:
             break
         time.sleep(1)
@@ -89,13 +124,13 @@ def goes(lab, world, until, most, seconds):
 
 
 def world_of(lab, name, how):
-    server = Server((GATE, 0), Door)
-    server.how = how
-    server.behind = urllib.parse.urlsplit(lab.env["AWS_ENDPOINT_URL_S3"]).netloc
+    server = Server((CLOUD.gate, 0), Door)
+    server.how, server.gate = how, CLOUD.gate
+    server.behind = urllib.parse.urlsplit(lab.env[CLOUD.variable]).netloc
     threading.Thread(target=server.serve_forever, daemon=True).start()
     made = World(name)
-    made.env.update(lab.env, AWS_ENDPOINT_URL_S3=f"http://{GATE}:{server.server_port}")
-    made.stoker("config", "set", "store", f"s3://stoker-test/{name}", check=True)
+    made.env.update(lab.env, **{CLOUD.variable: f"http://{CLOUD.gate}:{server.server_port}"})
+    made.stoker("config", "set", "store", f"{CLOUD.bucket}://stoker-test/{name}", check=True)
     return made
 
 
@@ -105,11 +140,12 @@ def test_denied(lab, check):
         print(f"      denied: {machines} machines, {took} s until the job says why")
         check("two machines, and the job has ended", told["state"] == "Failed" and machines == 2, (told["state"], machines))
         check("it says what the bucket said", "cannot be fetched" in said and "403" in said, said)
-        check("and what to type", "aws iam put-role-policy" in said, said)
+        check("and what to type", CLOUD.fix in said, said)
+        world.wait_for("nothing to be left", lambda: world.stoker("ls") and all(map(CLOUD.ended, machines_of(lab))), 60, 1)
 
 
 def test_outage(lab, check):
-    before = len(lab.ec2.world.instances())
+    before = len(machines_of(lab))
     with world_of(lab, "outage", "outage") as world:
         told, machines, _, said = goes(lab, world, lambda _: False, before + 3, 300)
         check("an outage does not end the job", told["state"] not in ("Failed", "Succeeded"), told["state"])
@@ -119,10 +155,10 @@ def test_outage(lab, check):
 
 def main():
     results = Results()
-    with lab_of.Lab() as lab:
-        lab.ec2.settings.boot_tries = int(os.environ.get("BOOT_TRIES", "3"))
+    with CLOUD.lab() as lab:
+        CLOUD.of(lab).settings.boot_tries = int(os.environ.get("BOOT_TRIES", "3"))
         parts = parts_of(globals())
-        for name in sys.argv[1:] or parts:
+        for name in sys.argv[2:] or parts:
             results.run(name, parts[name], lab, results.check)
     results.finish()
 

@@ -24,8 +24,8 @@ struct ProviderProgram {
 struct ProviderLine {
   const BrokerTraits& traits;
   std::unique_ptr<Broker> (*make)(const ProviderOptions& options, Clock& clock);
-  // For the agent of this machine, which has the folder `dir`: its platform, or null where the machine
-  // is not this provider's. nullptr: agents on its machines are another provider's.
+  // For the agent of this machine, which has the folder `dir`: its platform, or null where the
+  // machine is not this provider's. nullptr: agents on its machines are another provider's.
   Result<std::unique_ptr<NodePlatform>> (*platform)(const std::string& dir, Clock& clock) = nullptr;
   std::vector<ProviderProgram> programs{};
 };

@@ -87,6 +87,26 @@ std::map<std::pair<std::string, int>, int> LaunchesOf(const Job& job, const std:
   return launches;
 }
 
+// Machines of its open launches, of one provider.
+std::vector<InstanceMet> MetAt(const Job& job, const std::string& ledger,
+                               const std::string& provider) {
+  std::vector<InstanceMet> met;
+  for (const Launch& launch : job.launches) {
+    const Request& request = RequestOf(job, launch);
+    if (launch.closed || launch.instance_id.empty()) continue;
+    if (request.ask.place.provider != provider) continue;
+    InstanceMet& one = met.emplace_back();
+    one.place = request.ask.place;
+    one.seen.id = launch.instance_id;
+    one.seen.token = request.token;
+    one.seen.ledger_id = ledger;
+    one.seen.job = job.id;
+    one.seen.launch = launch.number;
+    one.seen.index = launch.index;
+  }
+  return met;
+}
+
 bool IsForgotten(const InstanceSeen& instance) {
   return BugIsOn("gone-is-freed") && instance.state == InstanceState::kGone;
 }
@@ -116,6 +136,7 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
     const auto asked = [&](const PlaceSeen& place) { return place.provider == name; };
     if (std::any_of(seen->places.begin(), seen->places.end(), asked)) continue;
     const auto provider = ProviderOf(job, name);
+    if (provider.ok()) (*provider)->Expect(MetAt(job, ledger_.id(), name));
     const auto instances =
         provider.ok() ? describe(name, **provider) : Result<InstancesSeen>(provider.status());
     PlaceSeen& place = seen->places.emplace_back(PlaceFor(job, name));

@@ -136,6 +136,12 @@ class StartAnswer : public Status {
   std::optional<Refusal> refusal_;
 };
 
+// A machine that a record has met, and where.
+struct InstanceMet {
+  Place place;
+  InstanceSeen seen;  // what its request says of it, and its id
+};
+
 // Thread-safe. Errors but those of Launch and Start: kBusy = throttled; kDenied = permission;
 // kInvalid = bad parameter; kNoSpace = no room; kUnavailable/kTimeout = may have taken effect.
 class Provider {
@@ -150,6 +156,8 @@ class Provider {
   // Every instance of this ledger (and job, unless empty) that the provider knows of. An error
   // where no place of it answers.
   virtual Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) = 0;
+  // From now on Describe tells what became of these, too, where its lists leave out what is gone.
+  virtual void Expect(const std::vector<InstanceMet>& met) { (void)met; }
   // Ends the machine (see ends_one_alone) and everything on it, and frees what it held. Ok when it
   // is gone already.
   virtual Status Terminate(const std::string& instance_id) = 0;

@@ -150,6 +150,22 @@ TEST(EndedBy, WhatIsGoneWithoutAWordIsWaitedForToo) {
       .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; sent L2");
 }
 
+// No room after all: another place is asked at once.
+TEST(EndedBy, WhatWasRefusedLateNobodyHasEnded) {
+  Story s;
+  s.seen.places[0].tells_ender = true;
+  Offer a, b;
+  a.ask.place = {"local", "", "", "a"};
+  b.ask.place = {"local", "", "", "b"};
+  b.rank = 1;
+  s.job.offers = {a, b};
+  Refusal full;
+  full.what = RefusalClass::kCapacity;
+  full.message = "no room";
+  s.Pass().See(DiesAtBirth(1, full)).Settle();
+  EXPECT_EQ(s.sent, (std::vector<std::string>{"L1", "L2"}));
+}
+
 // What only stops costs nobody a cancel, and its successor no time.
 TEST(EndedBy, OneThatStopsIsNotEnded) {
   AtAPlaceThatTells()

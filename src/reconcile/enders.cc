@@ -14,7 +14,11 @@ namespace {
 // ends it.
 bool IsEnderUnknown(const Pass& pass, const Launch& launch) {
   if (!pass.Place(launch).tells_ender || BugIsOn("owner-is-not-awaited")) return false;
+  // What was refused, at once or late, nobody has ended.
+  const bool refused = launch.closed && (launch.close_reason == CloseReason::kRefused ||
+                                         launch.close_reason == CloseReason::kNeverCame);
   const MachineSeen* machine = pass.Machine(launch.number);
+  if (refused || (machine != nullptr && machine->refusal)) return false;
   const bool stopped = machine != nullptr && machine->state == MachineState::kStopped;
   if (stopped || (machine != nullptr && machine->ended_by != EndedBy::kUnknown)) return false;
   const ReportSeen* report = pass.NewestReport(launch.number);

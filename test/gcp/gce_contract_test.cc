@@ -292,6 +292,19 @@ TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
       EXPECT_EQ(seen.ended_by, EndedBy::kOwner);
     }
   }
+  // Whoever has only read of it in a record is told the same.
+  InstanceMet met;
+  met.place.account = gce_test::kProject;
+  met.place.zone = gce_test::kZone;
+  met.seen.id = ids->front();
+  met.seen.token = "deleted";
+  met.seen.ledger_id = "ledger";
+  met.seen.job = "job";
+  subject.another().Expect({met});
+  const auto told = subject.another().Describe("ledger", "job");
+  ASSERT_EQ(told->size(), 1U);
+  EXPECT_EQ(told->front().state, InstanceState::kGone);
+  EXPECT_EQ(told->front().ended_by, EndedBy::kOwner);
   // By stoker's own hand: its id says so.
   const auto ours = gce.Launch(subject.Request("ours"));
   ASSERT_TRUE(subject.Until([&] { return Living(gce, "ours") == 1; }));

@@ -148,6 +148,15 @@ class Gce : public Provider {
     return out;
   }
 
+  void Expect(const std::vector<InstanceMet>& met) override {
+    for (const InstanceMet& one : met) {
+      if (!IsInstanceName(one.seen.id)) continue;
+      fleet_.Remember(one.seen.id, one.place.account, one.place.zone);
+      const std::lock_guard lock(mutex_);
+      listed_.try_emplace(one.seen.id, one.seen);
+    }
+  }
+
   Status Terminate(const std::string& id) override {
     STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
     return found ? Delete(*found) : Status::Ok();

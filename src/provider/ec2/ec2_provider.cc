@@ -169,6 +169,8 @@ class Ec2 : public Provider {
     std::string region;
     {
       const std::lock_guard lock(mutex_);
+      // By another machine of its gang.
+      if (let_go_.contains(instance.group)) return Status::Ok();
       region = places_[instance.seen.id];
     }
     const Call call{"ec2", region, "DeletePlacementGroup", {{"GroupName", instance.group}}};

@@ -74,6 +74,11 @@ TEST(Time, DurationsRoundTripAndRefuse) {
   }
 }
 
+TEST(Time, NoTimeForPeopleIsNegative) {
+  EXPECT_EQ(HumanDuration(Duration::Seconds(-3)), "0ms");
+  EXPECT_EQ(HumanDuration(Duration::Seconds(61)), "1m 1s");
+}
+
 TEST(Text, PrintableKeepsTheColoursThatItIsToldTo) {
   const std::string text = "\x1b[31mred\x1b[0m\x1b[8mhidden\x1b[2J\x1b[38;5;9mx\x1b[1";
   EXPECT_EQ(Printable(text, false, Colours::kOwn), "\x1b[31mred\x1b[0mhiddenx");

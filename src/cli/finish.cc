@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/finish.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "cli/attach.h"
 #include "cli/terminal/interrupts.h"
@@ -37,7 +39,10 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     context.Print(job.id + "\n");
     SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
   }
-  client::HearOut(context, *controller, std::move(first));
+  if (const auto refused = client::HearOut(context, *controller, std::move(first))) {
+    context.Say("the job has ended: " + Printable(refused->result->why));
+    context.exit_code = ExitCodeOf(*refused);
+  }
   return Status::Ok();
 }
 

@@ -65,14 +65,28 @@ bool SummaryMetric::operator==(const SummaryMetric& other) const {
 namespace {
 
 // Of the newest attempt that has begun there, else the newest of all: a move may come to nothing.
-const Request* NewestBegun(const Job& job) {
+const Launch* NewestBegun(const Job& job) {
   for (auto attempt = job.attempts.rbegin(); attempt != job.attempts.rend(); ++attempt) {
     const bool begun = attempt->state != AttemptState::kProvisioning && !attempt->not_needed;
     if (!begun || attempt->launches.empty()) continue;
-    const Launch* launch = FindLaunch(job, attempt->launches.back());
-    if (launch != nullptr) return &RequestOf(job, *launch);
+    // Of node 0, whose machine people ask for first.
+    const Launch* launch = FindLaunch(job, attempt->launches.front());
+    if (launch != nullptr) return launch;
   }
-  return job.requests.empty() ? nullptr : &job.requests.back();
+  return job.launches.empty() ? nullptr : &job.launches.back();
+}
+
+void AddPlace(const Job& job, Summary* summary) {
+  const Launch* const launch = NewestBegun(job);
+  if (launch == nullptr) return;
+  const Ask& ask = RequestOf(job, *launch).ask;
+  const Place& at = ask.place;
+  summary->provider = Short(at.provider);
+  const std::string& within = at.zone.empty() ? at.region : at.zone;
+  if (within.empty()) return;
+  summary->place = Short(at.provider + "/" + within);
+  summary->type = Short(ask.type);
+  summary->instance = Short(launch->instance_id);
 }
 
 }  // namespace
@@ -100,7 +114,7 @@ Summary SummaryOf(const Job& job) {
   summary.num_nodes = job.num_nodes;
   const Attempt* newest = NewestNeeded(job);
   summary.attempts = newest != nullptr ? newest->number : 0;
-  if (const Request* there = NewestBegun(job)) summary.provider = Short(there->ask.place.provider);
+  AddPlace(job, &summary);
   summary.created = job.created;
   summary.ended = job.ended;
   summary.retry_of = job.retry_of;
@@ -186,6 +200,9 @@ std::string EncodeSummary(const Summary& s) {
   line.Text(s.command);
   line.Text(s.me);
   line.Text(s.user_host);
+  line.Text(s.place);
+  line.Text(s.type);
+  line.Text(s.instance);
   return line.Take();
 }
 
@@ -229,6 +246,9 @@ bool ReadSummary(std::string_view text, Summary* summary) {
   if (!line.AtEnd()) line.Text(&s.command);
   if (!line.AtEnd()) line.Text(&s.me);
   if (!line.AtEnd()) line.Text(&s.user_host);
+  if (!line.AtEnd()) line.Text(&s.place);
+  if (!line.AtEnd()) line.Text(&s.type);
+  if (!line.AtEnd()) line.Text(&s.instance);
   return line.Done() && IsSafeName(s.id);
 }
 

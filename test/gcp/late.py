@@ -39,10 +39,24 @@ def test_leaves(lab, check):
         zones = inserts(lab)
         check("leaves: the next zone is asked before it goes", len(zones) == 2 and zones[0] != zones[1], zones)
         check("leaves: what it waits for is said", "whether it has room" in done.stderr, done.stderr)
+        check("leaves: Google's own words for no room are told", f"{zones[0]}: " in done.stderr and FULL in done.stderr, done.stderr)
+        check("leaves: and not that there is no machine", "no machine yet" not in done.stderr, done.stderr)
         check("leaves: it goes when the machine is there", len(lab.machines(job)) == 1, lab.machines(job))
         print(f"leaves: {took:.1f} s", flush=True)
         lab.api.settings.operation_delay = 0.1
         world.stoker("cancel", "--no-wait", job, check=True)
+
+
+def test_for_good(lab, check):
+    """run -d of what Google refuses for good: it ends with the job's code, and says why."""
+    with lab.world("for-good") as world:
+        lab.api.births.add("SOMETHING_ELSE", "this is never to be had", count=20, status=400)
+        done = world.stoker(*RUN, "--", "true")
+        lab.api.births.clear()
+        job = done.stdout.split()[0]
+        check("for good: the job has ended", world.job(job)["state"] == "Failed", world.job(job)["state"])
+        check("for good: with its code", done.returncode == world.stoker("wait", job).returncode != 0, done.returncode)
+        check("for good: and why", "this is never to be had" in done.stderr, done.stderr)
 
 
 def test_killed(lab, check):

@@ -36,6 +36,9 @@ inline Summary AnySummary(Prng& prng, int number) {
   s.why = kTexts[prng.Below(kTexts.size())];
   s.me = kTexts[prng.Below(kTexts.size())];
   s.user_host = kTexts[prng.Below(kTexts.size())];
+  s.place = kTexts[prng.Below(kTexts.size())];
+  s.type = kTexts[prng.Below(kTexts.size())];
+  s.instance = kTexts[prng.Below(kTexts.size())];
   return s;
 }
 

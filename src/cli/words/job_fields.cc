@@ -12,9 +12,10 @@
 namespace stoker::cli {
 namespace {
 
-constexpr const char* kFacts[] = {"id",       "name",  "state",   "status", "reason",    "user",
-                                  "host",     "where", "attempt", "nodes",  "exit_code", "age",
-                                  "duration", "ran",   "command", "tag",    "tags",      "note"};
+constexpr const char* kFacts[] = {"id",        "name", "state",    "status",  "reason",
+                                  "user",      "host", "where",    "attempt", "nodes",
+                                  "exit_code", "age",  "duration", "ran",     "command",
+                                  "tag",       "tags", "note",     "type",    "instance"};
 
 FieldValue Number(double value) { return {ShortNumber(value), value}; }
 
@@ -30,7 +31,9 @@ std::optional<FieldValue> Fact(const Summary& job, const std::string& name, Wall
   if (name == "reason") return FieldValue{std::string(Name(job.reason)), {}};
   if (name == "user") return FieldValue{job.user, {}};
   if (name == "host") return FieldValue{job.host, {}};
-  if (name == "where") return FieldValue{job.provider, {}};
+  if (name == "where") return FieldValue{job.place.empty() ? job.provider : job.place, {}};
+  if (name == "type") return FieldValue{job.type, {}};
+  if (name == "instance") return FieldValue{job.instance, {}};
   if (name == "command") return FieldValue{job.command, {}};
   if (name == "note" && NoteOf(job).empty()) return std::nullopt;
   if (name == "note") return FieldValue{NoteOf(job), {}};

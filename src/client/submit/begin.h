@@ -2,6 +2,7 @@
 // The first passes over a job that was just submitted, for who does not stay with it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -15,8 +16,9 @@ namespace stoker::client {
 Result<PassResult> BeginJob(Controller& controller, const std::string& job);
 
 // Waits for what clouds say late (late_answers.h), and says what stands in the way: the job is in
-// the ledger, so that a first pass that failed is worth a word, not a failure. `first` is of
-// BeginJob.
-void HearOut(Client& client, Controller& controller, Result<PassResult> first);
+// the ledger, so that a first pass that failed is worth a word, not a failure; and what places
+// said before another one took it. `first` is of BeginJob. The job, if it was refused for good and
+// has ended: that is for the caller to say.
+std::optional<Job> HearOut(Client& client, Controller& controller, Result<PassResult> first);
 
 }  // namespace stoker::client

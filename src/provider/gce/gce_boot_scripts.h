@@ -60,7 +60,7 @@ name=$(md instance/name)
 zone=$(md instance/zone)
 [ -n "$name" ] && [ -n "$zone" ] || exit 0
 base=${COMPUTE_ENDPOINT:-https://compute.googleapis.com/compute/v1/}
-name=$name?requestId=73746f6b-6572-$(cut -c 15- /proc/sys/kernel/random/uuid)
+name="$name?requestId=73746f6b-6572-$(cut -c 15- /proc/sys/kernel/random/uuid)"
 bearer | curl -K - -s -S -f -m 20 -o /dev/null -X DELETE \
   "$base$(printf %s "$zone" | sed "s|^projects/[^/]*|projects/$PROJECT|")/instances/$name" ||
   echo 'stoker: this VM could not delete itself: its account lacks compute.instances.delete'

@@ -10,6 +10,7 @@ namespace {
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{400};
 constexpr std::chrono::milliseconds kBetweenLooks{100};
+constexpr int kLooksAtStop = 4;
 
 }  // namespace
 
@@ -68,7 +69,18 @@ void NoticeWatch::PollAdvice() {
   advised_(**advice);
 }
 
+// A platform that takes the machine at once tells it in the moment in which it shuts it down.
+void NoticeWatch::HearFirst() {
+  for (int looks = 0; looks < kLooksAtStop && !stop_; ++looks) {
+    if (looks > 0) std::this_thread::sleep_for(kBetweenLooks);
+    const auto answer = Poll();
+    if (answer.ok()) Tell(*answer);
+    if (!answer.ok() || answer->has_value()) return;
+  }
+}
+
 void NoticeWatch::MachineStops(Duration left, const std::string& action) {
+  if (!HostIsStopping()) HearFirst();
   {
     const std::lock_guard lock(mutex_);
     if (host_) return;

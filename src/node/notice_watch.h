@@ -27,7 +27,7 @@ class NoticeWatch {
               Advised advised = nullptr);
   ~NoticeWatch();
   // The host is shutting down: as good as a notice that runs out after `left`, and says `action`.
-  // It is unexplained unless the platform has told one, or tells it later.
+  // It is unexplained unless the platform has told one, which is given a moment, or tells it later.
   void MachineStops(Duration left, const std::string& action = "terminate");
   // Asks now: true when a notice is out or the host is shutting down. Without an answer it asks
   // twice more within a second. A service that has answered before and now does not counts as a
@@ -44,6 +44,7 @@ class NoticeWatch {
   void Run();
   void PollAdvice();
   bool HostIsStopping();
+  void HearFirst();
   void Tell(const std::optional<Notice>& notice);
   Result<std::optional<Notice>> Poll();
 

@@ -55,7 +55,10 @@ Status Retry(client::Client& client, const std::string& word, std::string* made)
   *made = again.job.id;
   STOKER_ASSIGN(Controller * controller, client.controller());
   controller->Submitted(*made);
-  client::HearOut(client, *controller, client::BeginJob(*controller, *made));
+  if (const auto refused =
+          client::HearOut(client, *controller, client::BeginJob(*controller, *made))) {
+    client.Say("the job has ended: " + Printable(refused->result->why));
+  }
   return Status::Ok();
 }
 

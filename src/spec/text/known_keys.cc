@@ -88,17 +88,17 @@ const RefusedKeys& RefusedLimitKeys() {
 const RefusedKeys& RefusedConfigKeys() {
   static const RefusedKeys keys = {
       {"docker", "Start the container in 'run'"},
-      {"kubernetes", "Remove it: only infra: local is built"},
-      {"nvidia_gpus", "Remove it: only infra: local is built"},
-      {"aws", "Remove it: only infra: local is built"},
-      {"gcp", "Remove it: only infra: local is built"},
-      {"azure", "Remove it: only infra: local is built"},
-      {"slurm", "Remove it: only infra: local is built"},
-      {"ssh", "Remove it: only infra: local is built"},
+      {"kubernetes", "Remove it: stoker asks no Kubernetes"},
+      {"nvidia_gpus", "Remove it: that is for Kubernetes, which stoker does not ask"},
+      {"aws", "Remove it: what stoker asks of EC2 stands under 'aws' of the job file"},
+      {"gcp", "Remove it: what stoker asks of Google stands under 'gcp' of the job file"},
+      {"azure", "Remove it: stoker asks no Azure"},
+      {"slurm", "Remove it: what Slurm is asked stands under 'slurm' of the job file"},
+      {"ssh", "Remove it: pools of boxes stand in the settings (stoker config)"},
       {"hooks", "Handle SIGTERM in the program, or set 'checkpoints.signal'"},
       {"jobs", "There is no controller machine: remove it"},
       {"api_server", "There is no server: remove it"},
-      {"allowed_clouds", "Remove it: only infra: local is built"},
+      {"allowed_clouds", "Remove it: 'infra' says where"},
       {"admin_policy", "Remove it: there is no server that could apply it"},
   };
   return keys;

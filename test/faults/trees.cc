@@ -31,7 +31,7 @@ std::vector<OddKey> Move(TransferSide& source, TransferSide& target, const std::
   RealClock clock;
   ThreadCrew crew;
   TransferOptions options;
-  options.hands = 4;
+  options.workers = 4;
   SortLargeFirst(&files);
   std::vector<OddKey> failed;
   for (int i = 0; i < kTries && !files.empty(); ++i) {

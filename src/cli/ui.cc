@@ -248,6 +248,7 @@ Status Run(Context& context, const UiOptions& options) {
   if ((*server)->acting() > 0) {
     context.Say("what was asked for on the page is being done; another Ctrl-C leaves it");
   }
+  server->reset();
   (void)::unlink(leader.c_str());
   (void)sys::RemoveTree(links);
   (void)::unlink((links + kLock).c_str());

@@ -26,6 +26,8 @@ namespace {
 constexpr Duration kForRoom = Duration::Seconds(30);
 // Who has just closed a launch gives its node a minute.
 constexpr Duration kForKept = Duration::Minutes(2);
+// Who does not wait for the end tries so long to make one pass over the job.
+constexpr Duration kForOnePass = Duration::Minutes(1);
 constexpr size_t kTokenShown = 8;
 
 // What the program has made goes with the machine's folder as soon as somebody clears that away.
@@ -140,7 +142,13 @@ Status HeedFullDisk(Client& client, const PassResult& pass, Cancelling* one) {
 // it hears of it first.
 Status Look(Client& client, Controller& controller, bool wait, Cancelling* one) {
   auto pass = controller.Pass(one->told->id);
-  if (!pass.ok()) return pass.status().transient() ? Status::Ok() : pass.status();
+  if (!pass.ok()) {
+    const bool for_now = wait || client.clock().Mono() - one->asked < kForOnePass;
+    if (!pass.status().transient()) return pass.status();
+    if (for_now) return Status::Ok();
+    return Status(pass.status().code(), pass.status().message(),
+                  "The cancel is in the record: whoever looks after the job next obeys it");
+  }
   const bool ended = one->told->kept ? !AnyRuns(*pass) : IsFinal(pass->job.state);
   if (ended || !wait) {
     one->told->job = std::move(pass->job);

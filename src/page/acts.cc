@@ -57,7 +57,8 @@ Status Retry(client::Client& client, const std::string& word, std::string* made)
   controller->Submitted(*made);
   if (const auto refused =
           client::HearOut(client, *controller, client::BeginJob(*controller, *made))) {
-    client.Say("the job has ended: " + Printable(refused->result->why));
+    return Status(Code::kDenied,
+                  "job " + *made + ", begun again, has ended: " + Printable(refused->result->why));
   }
   return Status::Ok();
 }
@@ -107,7 +108,9 @@ Acted Acts::Do(const std::string& verb, const std::string& job) {
   if (answer.wait_for(std::chrono::milliseconds(patience_.ms)) != std::future_status::ready) {
     return {false,
             verb + " of job " + job + " has not ended within " + HumanDuration(patience_) +
-                " and goes on: 'stoker show " + job + "' says what came of it",
+                " and goes on: " +
+                (verb == "retry" ? "'stoker ls' says whether there is a new job"
+                                 : "'stoker show " + job + "' says what came of it"),
             ""};
   }
   try {

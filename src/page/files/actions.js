@@ -34,7 +34,7 @@
       go.textContent = 'Asking…';
       s.data.act(verb, job.id).then(function (acted) {
         dialog.close();
-        if (acted.made) said('Begun again as job ' + acted.made + '.', false, acted.made);
+        if (acted.made) said('Begun again as job ' + acted.made + '. ' + (acted.text || ''), false, acted.made);
         else said(acted.text || 'Done.');
         s.data.refreshJobs();
       }, function (error) { dialog.close(); said(error.message, true); });

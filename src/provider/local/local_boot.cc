@@ -153,9 +153,12 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
 }
 
 Status WriteLocalMachineInfo(const std::string& dir, const LocalMachineInfo& info) {
-  return Write(
-      MachineFile(dir),
-      {{"pid", info.pid}, {"address", info.address}, {"started", FormatRfc3339(info.started)}});
+  // "port" is for a stoker of before, still running, which takes a file without it for damaged and
+  // the machine for one that never came up.
+  return Write(MachineFile(dir), {{"pid", info.pid},
+                                  {"address", info.address},
+                                  {"started", FormatRfc3339(info.started)},
+                                  {"port", 0}});
 }
 
 Result<LocalMachineInfo> ReadLocalMachineInfo(const std::string& dir) {

@@ -21,7 +21,11 @@ class LocalPlatform : public NodePlatform {
  public:
   using NodePlatform::NodePlatform;
 
-  Result<std::optional<Notice>> PollNotice() override { return ReadLocalNotice(identity_.dir); }
+  // What cannot be read at this moment is none: three errors in a row would count as a machine that
+  // is going.
+  Result<std::optional<Notice>> PollNotice() override {
+    return ReadLocalNotice(identity_.dir).value_or(std::nullopt);
+  }
 
   // Whoever started this machine wrote a lease just now: to move that by less than a second is not
   // worth a file.

@@ -19,8 +19,12 @@ namespace {
 constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kDefaultLimit = Duration::Hours(24);
 constexpr int64_t kMostEnvironment = 8 << 20;
+// Agents of before ask who they are there: one of another machine's must not find its address.
+constexpr char kOldMetadata[] = "STOKER_METADATA";
 
-std::vector<std::string> EnvironmentOfThis() { return CleanEnvironment({kGrantedGpus}); }
+std::vector<std::string> EnvironmentOfThis() {
+  return CleanEnvironment({kGrantedGpus, kOldMetadata});
+}
 
 std::string EnvironmentFile(const std::string& dir) { return dir + "/environ"; }
 

@@ -35,8 +35,8 @@ by_curl() {
 }
 ways=by_curl
 others() {
-  curl -s -m 5 -o /dev/null "${COMPUTE_ENDPOINT:-https://compute.googleapis.com/}" ||
-    curl -s -m 5 -o /dev/null https://oauth2.googleapis.com/
+  curl -s -m 5 -o /dev/null "${COMPUTE_ENDPOINT:-https://compute.googleapis.com/compute/v1/}" ||
+    curl -s -m 5 -o /dev/null https://oauth2.googleapis.com/token
 }
 tell() {
   curl -s -f -m 10 --noproxy '*' -H 'Metadata-Flavor: Google' -X PUT --data-binary "$1" \

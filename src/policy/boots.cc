@@ -1,24 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/boots.h"
 
+#include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace stoker {
+namespace {
 
-std::string WhyBootsFail(const Job& job) {
+using Region = std::tuple<std::string, std::string, std::string>;
+
+Region RegionOf(const Place& place) { return {place.provider, place.account, place.region}; }
+
+struct Failures {
+  int most = 0;     // in a row, of any slot
+  std::string why;  // of the last
+};
+
+std::map<Region, Failures> FailuresOf(const Job& job) {
+  std::map<Region, Failures> out;
   // What works once is no matter of how the place is set up.
-  if (job.booted) return "";
-  std::map<int, int> in_a_row;  // by slot
+  if (job.booted) return out;
+  std::map<std::pair<Region, int>, int> in_a_row;  // by slot
   for (const Launch& launch : job.launches) {
     // Others never came, or are still to show.
-    if (launch.close_reason != CloseReason::kLost) continue;
-    int& failed = in_a_row[launch.slot];
+    if (launch.close_reason != CloseReason::kLost && !launch.boot_lasts) continue;
+    const Request* const request = FindRequest(job, launch.request);
+    const Region region = RegionOf(request != nullptr ? request->ask.place : Place{});
+    int& failed = in_a_row[{region, launch.slot}];
     failed = launch.boot_lasts ? failed + 1 : 0;
-    if (failed < kMostFailedBoots) continue;
-    return std::to_string(failed) +
-           " machines in a row could not begin, and no other would: " + launch.close_why;
+    Failures& all = out[region];
+    if (failed > all.most) all = {failed, launch.close_why};
   }
-  return "";
+  return out;
+}
+
+}  // namespace
+
+bool CannotBeginIn(const Job& job, const Place& place) {
+  const auto failures = FailuresOf(job);
+  const auto found = failures.find(RegionOf(place));
+  return found != failures.end() && found->second.most >= kMostFailedBoots;
+}
+
+std::string WhyBootsFail(const Job& job, const std::vector<Offer>& offers) {
+  const auto worst = [](const auto& a, const auto& b) { return a.second.most < b.second.most; };
+  const auto failures = FailuresOf(job);
+  const auto most = std::max_element(failures.begin(), failures.end(), worst);
+  if (most == failures.end() || most->second.most < kMostFailedBoots) return "";
+  const auto may_begin = [&](const Offer& o) { return !CannotBeginIn(job, o.ask.place); };
+  if (std::any_of(offers.begin(), offers.end(), may_begin)) return "";
+  return std::to_string(most->second.most) +
+         " machines in a row could not begin, and no other would: " + most->second.why;
 }
 
 }  // namespace stoker

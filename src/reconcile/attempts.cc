@@ -372,7 +372,7 @@ void Begin(Pass& pass) {
     if (launch != nullptr && IsAwaitedBack(pass, *launch)) return;
   }
   if (OffersOf(pass).size() > 1 && !IsReadyToBegin(pass, job.attempts[index])) return;
-  if (const std::string why = WhyBootsFail(job); !why.empty()) {
+  if (const std::string why = WhyBootsFail(job, OffersOf(pass)); !why.empty()) {
     Ending nothing;
     nothing.reason = EndReason::kNoProgress;
     nothing.why = why;

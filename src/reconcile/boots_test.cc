@@ -75,6 +75,27 @@ TEST(BootsTest, BeforeAnAttemptBegins) {
   EXPECT_LE(s.job.launches.size(), 2U);
 }
 
+// What one region's account lacks, another's may have.
+TEST(BootsTest, AnotherRegionIsAsked) {
+  Story s;
+  for (const char* region : {"r1", "r2"}) {
+    Offer offer;
+    offer.ask.place.region = region;
+    s.job.offers.push_back(offer);
+  }
+  std::string asked;
+  for (int launch = 1; launch <= 8 && !IsFinal(s.job.state); ++launch) {
+    s.Pass(2);
+    if (FindLaunch(s.job, launch) == nullptr) s.See(After(301)).Settle();
+    const Launch* const now = FindLaunch(s.job, launch);
+    ASSERT_NE(now, nullptr) << launch;
+    asked += RequestOf(s.job, *now).ask.place.region + " ";
+    s.See(CannotBegin(launch, true)).Settle();
+  }
+  EXPECT_EQ(asked, "r1 r1 r2 r2 ");
+  EXPECT_EQ(s.job.state, JobState::kFailed);
+}
+
 // The other one's machine is not waited for.
 TEST(BootsTest, OneOfTwoNodesIsEnough) {
   Story s(2);

@@ -213,7 +213,7 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
   if (auto moved = MovedAway(pass, attempt)) return moved;
-  if (const std::string why = WhyBootsFail(pass.out.job); !why.empty()) {
+  if (const std::string why = WhyBootsFail(pass.out.job, OffersOf(pass)); !why.empty()) {
     return Make(EndReason::kNoProgress, -1, why);
   }
   if (auto taken = TakenOrLost(pass, attempt)) return taken;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
+#include "policy/boots.h"
+#include "reconcile/outcomes.h"
 #include "reconcile/pass.h"
 
 namespace stoker::reconcile_internal {
@@ -80,10 +82,22 @@ void CheckComingBack(Pass& pass, Launch& launch, const MachineSeen& machine) {
 }
 
 // Its power is off because it could not begin: once more is no better.
+// Where enough machines could not begin in a region and the job may ask elsewhere, that region has
+// refused it.
 void CloseUnbooted(Pass& pass, Launch& launch, const MachineSeen& machine) {
+  Job& job = pass.job();
+  const std::string why = "its machine ended itself before it began: " + machine.boot->why;
   launch.boot_lasts = machine.boot->lasts;
-  CloseLaunch(pass, launch, CloseReason::kLost,
-              "its machine ended itself before it began: " + machine.boot->why);
+  launch.close_why = why;
+  Request* const request = FindRequest(job, launch.request);
+  const bool refused = launch.boot_lasts && request != nullptr &&
+                       CannotBeginIn(job, request->ask.place) &&
+                       WhyBootsFail(job, OffersOf(pass)).empty();
+  if (refused) {
+    const Refusal no{RefusalClass::kDenied, RefusalScope::kRegion, {}, {}, false, why};
+    request->refusal = LateRefusal(job, *request, no, pass.seen.now);
+  }
+  CloseLaunch(pass, launch, refused ? CloseReason::kNeverCame : CloseReason::kLost, why);
 }
 
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {

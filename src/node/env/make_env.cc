@@ -58,15 +58,25 @@ constexpr char kAsk[] =
 constexpr char kPipWheel[] = "pip-25.0.1-py3-none-any.whl";
 constexpr char kPipDigest[] = "c46efd13b6aa8279f33f2864459c8ce587ea6a1a59ee20de055868d8f7688f7f";
 constexpr char kFetchPip[] =
-    "import hashlib, html, os, re, sys, urllib.parse as p, urllib.request as r\n"
+    "import base64, hashlib, html, os, re, ssl, sys, urllib.parse as p, urllib.request as r\n"
     "name, digest, to = sys.argv[1:]\n"
-    "page = os.environ.get('PIP_INDEX_URL', 'https://pypi.org/simple').rstrip('/') + '/pip/'\n"
-    "refs = re.findall('href=\"([^\"]+)\"', r.urlopen(page, timeout=60).read().decode())\n"
+    "tls = ssl.create_default_context(cafile=os.environ.get('PIP_CERT') or None)\n"
+    "index = p.urlsplit(os.environ.get('PIP_INDEX_URL', 'https://pypi.org/simple').rstrip('/'))\n"
+    "who, _, host = index.netloc.rpartition('@')\n"
+    "page = p.urlunsplit(index._replace(netloc=host, path=index.path + '/pip/'))\n"
+    "def get(url, seconds):\n"
+    "  ask = r.Request(url)\n"
+    "  if who and p.urlsplit(url).netloc == host:\n"
+    "    word = base64.b64encode(p.unquote(who).encode()).decode()\n"
+    "    ask.add_unredirected_header('Authorization', 'Basic ' + word)\n"
+    "  try: return r.urlopen(ask, timeout=seconds, context=tls).read()\n"
+    "  except (OSError, ValueError) as no: sys.exit(url + ': ' + str(no))\n"
+    "refs = re.findall('href=\"([^\"]+)\"', get(page, 10).decode())\n"
     "refs = [p.urljoin(page, html.unescape(x)).split('#')[0] for x in refs]\n"
-    "refs = [x for x in refs if x.endswith('/' + name)]\n"
+    "refs = [x for x in refs if p.urlsplit(x).path.endswith('/' + name)]\n"
     "if not refs: sys.exit(page + ' has no ' + name)\n"
-    "data = r.urlopen(refs[0], timeout=120).read()\n"
-    "if hashlib.sha256(data).hexdigest() != digest: sys.exit(refs[0] + ' has another digest')\n"
+    "data = get(refs[0], 120)\n"
+    "if hashlib.sha256(data).hexdigest() != digest: sys.exit('pip there has another digest')\n"
     "open(to, 'wb').write(data)\n";
 
 constexpr char kInstallIt[] =

@@ -123,13 +123,17 @@ good() { [ "$(sha256sum "$1" 2>/dev/null | cut -c1-64)" = "$DIGEST" ]; }
 
 inline constexpr char kRunTail[] = R"sh(fetch() {
   period=$PERIOD
+  first=
   while [ "$period" -le $(($(date +%s) / 1296000 + 1)) ]; do
     url=$(address "$period")
     for how in $ways; do
       why=$($how "$url" 2>&1) && good stoker.new && return 0
     done
+    # What is said of later copies, which may not be there yet, hides nothing of the first.
+    : "${first:=${why:-the binary that came is another one}}"
     period=$((period + 1))
   done
+  why=$first
   return 1
 }
 # What hinders it: only what all tries have met counts. What says neither no nor that there is no
@@ -159,8 +163,9 @@ until good stoker; do
   if [ "$tries" -ge 30 ]; then
     say "boot failed, $kind: $said"
     tell "boot failed, $kind: $said" || { [ ! -e /opt/stoker/end ] || sh /opt/stoker/end; }
-    systemctl poweroff
-    exit 0
+    systemctl poweroff --no-block
+    # No end of a service that ended well: that would delete what is to be read.
+    exec sleep 300
   fi
   sleep 10
 done

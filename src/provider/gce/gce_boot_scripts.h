@@ -30,7 +30,10 @@ by_curl() {
   if [ -n "$STORAGE_ENDPOINT" ]; then
     curl -s -S -f -L -m 300 -o stoker.new "$1"
   else
-    bearer | curl -K - -s -S -f -m 300 -o stoker.new "$1"
+    # Without a token Google says 401, as it does to one without rights.
+    token=$(bearer)
+    [ -n "$token" ] || { echo 'the metadata server gives no token' >&2; return 1; }
+    printf '%s\n' "$token" | curl -K - -s -S -f -m 300 -o stoker.new "$1"
   fi
 }
 ways=by_curl

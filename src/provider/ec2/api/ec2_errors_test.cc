@@ -258,7 +258,7 @@ const Young kYoung[] = {
      "not authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:us-east-2:1:instance/* "
      "with an explicit deny in a service control policy. Encoded authorization failure message: "
      "g4oZPBqZ4Bni8dE5dGjxYTnOZ",
-     "denied of the account", "organization forbids it"},
+     "denied of the region", "organization forbids it"},
     {"CheckPointSW/Cuckoo-AWS#21", "UnauthorizedOperation", 403,
      "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
      "authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/stoker",

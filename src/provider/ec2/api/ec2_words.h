@@ -93,7 +93,7 @@ inline constexpr cloud::RefusalRow kRows[] = {
     {"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "", Class::kDenied, Scope::kRegion, 0,
      kSpotRoleNext},
     {"", "iam:CreateServiceLinkedRole", Class::kDenied, Scope::kRegion, 0, kSpotRoleNext},
-    {"", "service control policy", Class::kDenied, Scope::kAccount, 0,
+    {"", "service control policy", Class::kDenied, Scope::kRegion, 0,
      "A policy of your organization forbids it: whoever manages that must allow it, or name "
      "another "
      "region or type"},

@@ -331,7 +331,7 @@ def fetched(check, root, how):
     Ec2.blob = b"#!/bin/sh\necho evil >" + agent.encode()
     root.sh("-c", script)
     check("  what is damaged is not run", not os.path.exists(agent))
-    check("  and the machine ends", root.told() == "poweroff\n", root.told())
+    check("  and the machine ends", root.told() == "poweroff --no-block\n", root.told())
     server.shutdown()
 
 

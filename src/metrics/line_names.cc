@@ -2,6 +2,7 @@
 #include "metrics/line_names.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/letter_case.h"
 #include "metrics/log_words.h"
@@ -67,9 +68,10 @@ std::optional<LineNames::At> LineNames::Where(const LineRow& row) {
   auto epoch = row.epoch;
   if (!epoch && !row.step && headed_) epoch = epoch_;
   if (row.step) return At{'s', row.step, row.epoch.value_or(-1)};
-  // It begins again in each epoch, and nobody says in which this is.
   if (row.place && !epoch && (!row.named || epoch_ || series_.first_epoch >= 0)) {
-    return At{'o', std::nullopt, -1};
+    // It begins again in each epoch, and nobody says in which this is.
+    const bool counts = epoch_ || series_.first_epoch >= 0 || row.bar || row.place->whole == 1;
+    return At{counts ? 'o' : 'p', std::nullopt, -1};
   }
   if (row.place) {
     int64_t step = row.place->part;
@@ -84,6 +86,32 @@ std::optional<LineNames::At> LineNames::Where(const LineRow& row) {
   if (row.epoch) return At{'e', row.epoch, -1};
   if (!row.plain) return std::nullopt;
   return epoch_ ? At{'e', epoch_, -1} : At{'o', std::nullopt, -1};
+}
+
+// Where nobody counts epochs, a place that is far behind the one before is of another round; one
+// that is little behind may be another process's. What an attempt begins with is of the newest
+// round of the attempt before.
+LineNames::At LineNames::InRound(std::string_view name, const Place& place) {
+  constexpr int64_t kMost = int64_t{1} << 38;
+  auto last = places_.find(name);
+  if (last == places_.end()) {
+    if (places_.size() >= kMostNames) return At{};
+    last = places_.emplace(name, Count{place, place.part}).first;
+  }
+  Count& count = last->second;
+  // Of other data, which have no name of their own.
+  if (count.last.whole != place.whole || place.whole >= kMost) return At{};
+  auto round = series_.rounds.find(name);
+  const int64_t was = std::exchange(count.last, place).part;
+  const bool far = (was - place.part) * 2 >= place.whole;
+  if (far || (was * 2 > place.whole && was > place.part && place.part <= count.first)) {
+    count.first = place.part;
+    if (round == series_.rounds.end()) round = series_.rounds.emplace(name, 0).first;
+    ++round->second;
+  }
+  const int64_t before = round == series_.rounds.end() ? 0 : round->second;
+  if (before >= int64_t{1} << 24) return At{};
+  return At{'s', before * place.whole + place.part, -1};
 }
 
 // Two kinds of data, and two ways of counting, are never one series.
@@ -138,8 +166,10 @@ int64_t LineNames::Give(const LineRow& row, WallTime time, PointSink& sink) {
       whole = before + std::string(name);
       name = whole;
     }
-    name = Apart(name, phase, at->axis, row.counts(), &held);
-    sink.OnPoint(name, {at->step, value.value, time, at->axis == 'e', at->epoch, row.bar});
+    const std::string of_data = LowerCase(phase) + "/" + std::string(name);
+    const At here = at->axis == 'p' ? InRound(of_data, *row.place) : *at;
+    name = Apart(name, phase, here.axis, row.counts(), &held);
+    sink.OnPoint(name, {here.step, value.value, time, here.axis == 'e', here.epoch, row.bar});
     ++given;
   }
   return given;

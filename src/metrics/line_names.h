@@ -21,6 +21,8 @@ struct LogSeries {
   // said of what data the first of them was.
   std::map<std::string, std::string, std::less<>> names;
   int64_t first_epoch = -1;  // 0 or 1, what this program counts from; -1: it has counted none
+  // How often the places of a series, "640 of 60000" without a word, have begun again.
+  std::map<std::string, int64_t, std::less<>> rounds;
 };
 
 class LineNames {
@@ -36,16 +38,22 @@ class LineNames {
 
  private:
   struct At {
-    char axis = 'o';
+    char axis = 'o';  // as in LogSeries; 'p': the row's place, of which its series knows the round
     std::optional<int64_t> step;
     int64_t epoch = -1;
   };
   void CountFrom(int64_t epoch);
   std::optional<At> Where(const LineRow& row);
+  At InRound(std::string_view name, const Place& place);
   std::string_view Apart(std::string_view name, std::string_view phase, char axis, bool counted,
                          std::string* held);
 
   LogSeries series_;
+  struct Count {
+    Place last;
+    int64_t first = 0;  // what its round began with
+  };
+  std::map<std::string, Count, std::less<>> places_;  // of series
   std::optional<int64_t> epoch_;
   bool headed_ = false;  // epoch_ stood on a line of its own
 };

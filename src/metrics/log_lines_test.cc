@@ -206,10 +206,31 @@ TEST(LogLines, GivesAPlaceWithoutItsEpochNoStepWhereEpochsAreCounted) {
             (Lines{"Loss@10=7", "test/Loss=6.9", "Loss@60=6", "test/Loss=5.9"}));
 }
 
-// And where nobody counts them: it begins again in each epoch, and nobody says so.
-TEST(LogLines, GivesAPlaceWithoutAnyEpochNoStep) {
+// Where nobody counts epochs, a place is the step; where it begins again, behind those of before.
+TEST(LogLines, GivesAPlaceWithoutAnyEpochItsStep) {
+  EXPECT_EQ(Read({"[1/14] train_loss=0.5", "[2/14] train_loss=0.25", "[14/14] train_loss=0.125"}),
+            (Lines{"train_loss@1=0.5", "train_loss@2=0.25", "train_loss@14=0.125"}));
+  LogLines first({});
+  EXPECT_EQ(Read(first, {"loss: 0.5 [  0/60000]", "loss: 0.4 [59520/60000]",
+                         "loss: 0.3 [  0/60000]", "val loss: 0.4 [1/9]", "loss: 0.2 [640/60000]"}),
+            (Lines{"loss@0=0.5", "loss@59520=0.4", "loss@60000=0.3", "val loss@1=0.4",
+                   "loss@60640=0.2"}));
+  EXPECT_EQ(Read({"[100/250] a=1.5", "[200/250] a=1.5", "[100/250] a=1.5"}),
+            (Lines{"a@100=1.5", "a@200=1.5", "a@350=1.5"}));
+  // Two processes, neither of which says that it is another.
+  EXPECT_EQ(Read({"[5/14] a=1.5", "[6/14] a=1.5", "[5/14] a=1.5", "[6/14] a=1.5"}),
+            (Lines{"a@5=1.5", "a@6=1.5", "a@5=1.5", "a@6=1.5"}));
+  // A resumed program goes on in the round that it was in.
+  LogLines later({});
+  later.set_series(first.series());
+  EXPECT_EQ(Read(later, {"loss: 0.1 [1280/60000]", "loss: 0.7 [1/9]"}),
+            (Lines{"loss@61280=0.1", "loss by order=0.7"}));
+}
+
+// A bar draws the same place again, and there may be one for each epoch.
+TEST(LogLines, GivesThePlaceOfABarNoStep) {
   EXPECT_EQ(Read({" 12%|█   | 12/100 [00:01<00:09, 10.1it/s, loss=0.5]",
-                  " 12%|█   | 12/100 [00:01<00:09, 10.1it/s, loss=0.4]", "[640/60000] loss: 0.3"}),
+                  " 12%|█   | 12/100 [00:01<00:09, 10.1it/s, loss=0.4]", "[1/1] loss: 0.3"}),
             (Lines{"loss=0.5", "loss=0.4", "loss=0.3"}));
   EXPECT_EQ(Read({"iteration 100/500000 loss 0.5"}), Lines{"loss@100=0.5"});
   // The attempt before has counted epochs: a line before the first of them is at no step.

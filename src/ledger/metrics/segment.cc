@@ -164,6 +164,7 @@ std::string EncodeMetricHead(const MetricHead& head) {
                      {"log_kinds", head.log_kinds},
                      {"log_names", head.log_series.names},
                      {"log_first_epoch", head.log_series.first_epoch},
+                     {"log_rounds", head.log_series.rounds},
                      {"orders", head.orders},
                      {"sources", ListOf(head.sources)},
                      {"aside", head.aside},
@@ -191,12 +192,15 @@ Result<MetricHead> DecodeMetricHead(std::string_view line) {
   in("log_first_epoch", head.log_series.first_epoch);
   in("resumed", head.resumed);
   STOKER_TRY(in.status());
-  const auto orders = object.find("orders");
-  if (orders != object.end() && orders->is_object()) {
-    for (const auto& [name, count] : orders->items()) {
-      if (count.is_number_integer()) head.orders[name] = count.get<int64_t>();
+  const auto counts = [&](const char* member, auto* into) {
+    const auto found = object.find(member);
+    if (found == object.end() || !found->is_object()) return;
+    for (const auto& [name, count] : found->items()) {
+      if (count.is_number_integer()) (*into)[name] = count.template get<int64_t>();
     }
-  }
+  };
+  counts("orders", &head.orders);
+  counts("log_rounds", &head.log_series.rounds);
   const auto begins = object.find("begins");
   if (begins != object.end() && begins->is_object()) {
     for (const auto& [source, one] : begins->items()) {

@@ -161,6 +161,16 @@ TEST(Segments, OfANameTheBestSourceCounts) {
   EXPECT_EQ(parts[1].source, "tensorboard:");
 }
 
+TEST(Segment, KeepsWhatTheLogShowedOfItsSeries) {
+  MetricHead head = HeadAt(3);
+  head.log_series = {{{"loss", "s"}}, 1, {{"/loss", 4}}};
+  const auto back = DecodeMetricHead(EncodeMetricHead(head));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(back->log_series.names, head.log_series.names);
+  EXPECT_EQ(back->log_series.first_epoch, 1);
+  EXPECT_EQ(back->log_series.rounds, head.log_series.rounds);
+}
+
 TEST(Segment, ItsNameIsReadWithoutTheRest) {
   MetricSeries series{"a \"b\"\n\xc3\xa9", false, {metrics::EntryOf(1, {}, 2)}};
   EXPECT_EQ(MetricSeriesKey(EncodeMetricSeries(series)), SeriesKey(series.name, series.source));

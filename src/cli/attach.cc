@@ -14,7 +14,6 @@
 #include "cli/words/story.h"
 #include "client/job_watch.h"
 #include "client/open/full_store.h"
-#include "client/submit/allocation.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "node/attempt/own_variables.h"
@@ -276,12 +275,13 @@ class Attached {
 
   // It is told to end with its allocation.
   bool StaysFor() {
-    if (!options_.tie || !InterruptedByTerm() || !client::IsEnding(context_.clock(), *options_.tie))
+    const auto& tie = options_.tie;
+    if (!tie || !InterruptedByTerm() || !tie->of->IsEnding(context_.clock(), tie->job)) {
       return false;
+    }
     ForgetInterrupts();
     if (!ends_inside_) {
-      context_.Say("Slurm ends job " + std::to_string(options_.tie->job) +
-                   ": waiting for the job's save");
+      context_.Say(tie->of->Name(tie->job) + " ends: waiting for the job's save");
     }
     ends_inside_ = true;
     return true;

@@ -8,7 +8,7 @@
 
 #include "cli/terminal/context.h"
 #include "job/job.h"
-#include "provider/slurm/slurm_allocation.h"
+#include "port/allocation.h"
 
 namespace stoker::cli {
 
@@ -23,9 +23,9 @@ struct AttachOptions {
   bool events = true;  // say what happens
   // Leave out what whoever has just submitted the job was told already.
   bool submitted = false;
-  // At SIGTERM of an allocation that ends it stays until the job has saved what it has: Slurm may
-  // kill all that is inside once the last of its script's processes has ended.
-  std::optional<SlurmTie> tie;
+  // At SIGTERM of an allocation that ends it stays until the job has saved what it has: the cluster
+  // may kill all that is inside once the last of its script's processes has ended.
+  std::optional<AllocationTie> tie;
 };
 
 // Returns when the job has ended and its log is printed, or when the user pressed Ctrl-C. The store

@@ -64,8 +64,9 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   options.tie = client::TieOf(job);
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
   if (attached.detached) {
+    const auto& tie = options.tie;
     const std::string how =
-        options.tie && client::IsEnding(context.clock(), *options.tie) && !options.tie->outlive
+        tie && !tie->outlive && tie->of->IsEnding(context.clock(), tie->job)
             ? "left; the job is cancelled with its allocation, after its save. To"
             : "left; the job goes on. To";
     context.Say(how + " follow it again: stoker logs -f " + job.id +

@@ -29,7 +29,7 @@ std::string NoticeTier(const Job& job, const JobSpec* spec) {
   const std::string starts = "a node with an interruption notice starts its own replacement";
   const auto tie = TieOf(job);
   if (!tie) return starts;
-  return starts + "; none does when Slurm's job " + std::to_string(tie->job) +
+  return starts + "; none does when " + tie->of->Name(tie->job) +
          " ends, which it runs inside of: " +
          (tie->outlive ? "it goes on where somebody next looks (--outlive)"
                        : "the job is cancelled with it");

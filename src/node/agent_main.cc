@@ -20,7 +20,6 @@
 #include "node/owner_cancel.h"
 #include "provider/open.h"
 #include "provider/registry.h"
-#include "provider/tied/tied_node.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -71,8 +70,8 @@ std::string CacheDir() {
 }
 
 // A machine that shuts down tells its services alone.
-void ToldToStop(Agent& agent, NodePlatform& platform, TiedNode& tied) {
-  if (tied.Signalled()) return;
+void ToldToStop(Agent& agent, NodePlatform& platform, TiedNode* tied) {
+  if (tied != nullptr && tied->Signalled()) return;
   platform.Signalled();
   if (platform.traits().signals_program) return agent.PlatformSignals();
   agent.MachineStops(kShutdownLeft);
@@ -96,7 +95,7 @@ Result<std::unique_ptr<NodePlatform>> FindPlatform(const std::string& dir, Clock
                 "stoker itself starts its agents");
 }
 
-TiedTo TieOf(Agent& agent, Ledger& ledger, const NodeIdentity& me) {
+TiedTo EndsOf(Agent& agent, Ledger& ledger, const NodeIdentity& me) {
   TiedTo to;
   to.say = [&agent](const std::string& line) { agent.Say(line); };
   to.cancel = [&ledger, &me](const std::string& by) { (void)CancelByOwner(ledger, me, by); };
@@ -104,6 +103,14 @@ TiedTo TieOf(Agent& agent, Ledger& ledger, const NodeIdentity& me) {
   to.signalled = [&agent] { agent.PlatformSignals(); };
   to.may_be_late = [&agent](Duration late) { agent.SignalsMayBeLate(late); };
   return to;
+}
+
+// Null where the machine was not begun inside an allocation.
+std::unique_ptr<TiedNode> WatchAllocation(const std::string& dir, Clock& clock, const TiedTo& to) {
+  for (const Allocations* of : AllAllocations()) {
+    if (auto tied = of->Watch(dir, clock, to)) return tied;
+  }
+  return nullptr;
 }
 
 // One that is not there may be mounted again (agent/ledger_watch.h); none is ever made here.
@@ -158,15 +165,15 @@ int RunAgent(const std::string& dir) {
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !traits.shared});
   Agent agent({**store, **ledger, controller, *runner, clock, platform, limits}, CacheDir());
   if (traits.signals_program) agent.SignalsMayBeLate(*traits.signals_program);
-  TiedNode tied(dir, clock, TieOf(agent, **ledger, platform.identity()));
+  const auto tied = WatchAllocation(dir, clock, EndsOf(agent, **ledger, platform.identity()));
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.
     if (leaving && !traits.signals_program) return;
-    ToldToStop(agent, platform, tied);
+    ToldToStop(agent, platform, tied.get());
   });
   const Status done = agent.Run();
   leaving = true;
-  tied.Leave();
+  if (tied) tied->Leave();
   platform.Leave();
   if (done.ok()) {
     (void)platform.PowerOff(agent.off_why());

@@ -14,10 +14,11 @@
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_node.h"
 #include "provider/slurm/slurm_platform.h"
+#include "provider/slurm/tied/allocation_gate.h"
+#include "provider/slurm/tied/allocations.h"
 #include "provider/ssh/box_serve.h"
 #include "provider/ssh/box_words.h"
 #include "provider/ssh/ssh_broker.h"
-#include "provider/tied/allocation_gate.h"
 #include "spec/text/infra.h"
 
 namespace stoker {
@@ -31,7 +32,11 @@ std::vector<ProviderLine>& Lines() {
        },
        FindLocalPlatform,
        {{kLocalMachineVerb, LocalMachineMain}, {kLocalWaiterVerb, LocalWaiterMain}}},
-      {kSlurmBroker, MakeSlurmBroker, FindSlurmPlatform, {{kSlurmNodeVerb, SlurmNodeMain}}},
+      {kSlurmBroker,
+       MakeSlurmBroker,
+       FindSlurmPlatform,
+       {{kSlurmNodeVerb, SlurmNodeMain}},
+       SlurmAllocations},
       {kSshBroker,
        MakeSshBroker,
        nullptr,
@@ -49,6 +54,14 @@ const std::vector<ProviderLine>& Registry() { return Lines(); }
 bool AddProvider(const ProviderLine& line) {
   Lines().push_back(line);
   return true;
+}
+
+std::vector<const Allocations*> AllAllocations() {
+  std::vector<const Allocations*> all;
+  for (const ProviderLine& line : Registry()) {
+    if (line.allocations != nullptr) all.push_back(&line.allocations());
+  }
+  return all;
 }
 
 void LearnPlaces() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "port/allocation.h"
 #include "port/broker.h"
 #include "port/clock.h"
 #include "port/node_platform.h"
@@ -28,6 +29,8 @@ struct ProviderLine {
   // machine is not this provider's. nullptr: agents on its machines are another provider's.
   Result<std::unique_ptr<NodePlatform>> (*platform)(const std::string& dir, Clock& clock) = nullptr;
   std::vector<ProviderProgram> programs{};
+  // Of a cluster inside of whose allocations jobs of this machine may be begun.
+  const Allocations& (*allocations)() = nullptr;
 };
 
 // All providers, in the order in which people see them. Its lines live as long as the process.
@@ -36,6 +39,9 @@ const std::vector<ProviderLine>& Registry();
 // Adds a line to the registry of this process, for programs that have more providers than stoker;
 // before main(), or before anything asks for the registry. Returns true.
 bool AddProvider(const ProviderLine& line);
+
+// Those of all lines that have any.
+std::vector<const Allocations*> AllAllocations();
 
 // Tells spec/text/infra.h which words people may write for places. main() calls it first.
 void LearnPlaces();

@@ -9,7 +9,7 @@ from test.tidy import cpp
 NAME = re.compile(r"(?:Ec2|Gce|Gcp|Aws|Slurm)(?![a-z])|\b(?:ec2|gce|gcp|aws|slurm)(?![a-z])")
 LITERAL = re.compile(r'"(?:ec2|gce|gcp|aws|slurm)"')
 COMMENT = re.compile(r"//[^\n]*")
-FOLDER = re.compile(r"provider/(?!local/|cloud/|tied/|agent/)\w+/")
+FOLDER = re.compile(r"provider/(?!local/|cloud/|agent/)\w+/")
 # docs/decisions/0054-one-line-for-a-provider.md says why each of these may.
 FREE = (
     "src/provider/registry.",
@@ -19,10 +19,6 @@ FREE = (
     "src/spec/places/",  # sections of the job file, read before there is a provider: a line for each
     "src/spec/text/known_keys.",  # keys of SkyPilot's files
     "src/spec/settings.",  # and those of the settings
-    # A job of this machine, begun inside an allocation of Slurm: that is no place of its own.
-    "src/provider/tied/",
-    "src/client/submit/allocation.",
-    "src/cli/attach.",
 )
 OWN = re.compile(r"src/provider/(?:ec2|gce|slurm|ssh)/")
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job for this machine that is submitted inside an allocation of Slurm.
+// A job for this machine that is submitted inside an allocation of a cluster.
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "client/open/client.h"
 #include "job/job.h"
-#include "provider/slurm/slurm_allocation.h"
+#include "port/allocation.h"
 
 namespace stoker::client {
 
@@ -22,9 +21,6 @@ struct TieWish {
 void TieToAllocation(Client& client, const TieWish& wish, std::vector<Offer>* offers);
 
 // Of such a job, by where it asks for machines now; nullopt: it is tied to none.
-std::optional<SlurmTie> TieOf(const Job& job);
-
-// Is the allocation about to end, or over, as far as Slurm tells now?
-bool IsEnding(Clock& clock, const SlurmTie& tie);
+std::optional<AllocationTie> TieOf(const Job& job);
 
 }  // namespace stoker::client

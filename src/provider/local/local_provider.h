@@ -15,8 +15,8 @@
 
 namespace stoker {
 
-// Of jobs that were submitted inside an allocation of Slurm. This room does not know Slurm:
-// provider/tied/allocation_gate.h fills it in.
+// Of jobs that were submitted inside an allocation of a cluster (port/allocation.h), of which this
+// room knows none: the registry fills it in.
 struct AllocationGate {
   // May this process launch that now? Where it may, the allocation that this process is inside of,
   // if the request is tied to that one; else job 0. Errors: kUnavailable: not now, or not from

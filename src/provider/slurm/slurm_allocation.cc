@@ -23,8 +23,6 @@ constexpr Duration kMostLead = Duration::Minutes(1);
 constexpr int kMostAncestors = 64;
 constexpr int64_t kMostProc = 1 << 16;
 
-std::string NameOf(int64_t job) { return "Slurm's job " + std::to_string(job); }
-
 // A line "SigCgt:\t0000000180014a07" of /proc/PID/status.
 bool CatchesTerm(pid_t pid) {
   const auto status = sys::ReadFile("/proc/" + std::to_string(pid) + "/status", kMostProc);
@@ -42,13 +40,15 @@ std::optional<int64_t> JobOfProcess(pid_t pid) {
 
 }  // namespace
 
-std::string EncodeTie(const SlurmTie& tie) {
+std::string SlurmJobName(int64_t job) { return "Slurm's job " + std::to_string(job); }
+
+std::string EncodeTie(const AllocationTie& tie) {
   return std::string(kTieWord) + std::to_string(tie.job) +
          (tie.outlive ? " " + std::string(kOutliveWord) : "");
 }
 
-std::optional<SlurmTie> ParseTie(std::string_view options) {
-  SlurmTie tie;
+std::optional<AllocationTie> ParseTie(std::string_view options) {
+  AllocationTie tie;
   for (const std::string& word : Split(std::string(options), ' ')) {
     if (word == kOutliveWord) tie.outlive = true;
     if (!StartsWith(word, kTieWord)) continue;
@@ -113,15 +113,17 @@ AllocationSeen JudgeAllocation(int64_t job, const std::optional<SlurmJobSeen>& r
   AllocationSeen seen;
   if (!row) {
     seen.state = AllocationState::kOver;
-    seen.why = NameOf(job) + ": Slurm does not know it any more";
+    seen.why = SlurmJobName(job) + ": Slurm does not know it any more";
     return seen;
   }
   const bool ends = row->Has("COMPLETING") || (row->preempted && row->Has("RUNNING"));
   if (row->Ended() || ends) {
     seen.state = row->Ended() ? AllocationState::kOver : AllocationState::kEnds;
     seen.why = SlurmEndInWords(*row);
-    if (row->Has("COMPLETED") || row->Has("FAILED")) seen.why = NameOf(job) + ": its script ended";
-    if (row->states.size() == 1 && row->Has("COMPLETING")) seen.why = NameOf(job) + ": it ends";
+    if (row->Has("COMPLETED") || row->Has("FAILED"))
+      seen.why = SlurmJobName(job) + ": its script ended";
+    if (row->states.size() == 1 && row->Has("COMPLETING"))
+      seen.why = SlurmJobName(job) + ": it ends";
     if (row->Has("RUNNING")) seen.until = row->ends;
     return seen;
   }
@@ -129,7 +131,7 @@ AllocationSeen JudgeAllocation(int64_t job, const std::optional<SlurmJobSeen>& r
   seen.near = row->ends - std::min(kMostLead, (row->ends - row->started) / 4);
   if (now < seen.near) return seen;
   seen.state = AllocationState::kEnds;
-  seen.why = NameOf(job) + ": its time limit is near";
+  seen.why = SlurmJobName(job) + ": its time limit is near";
   seen.until = row->ends;
   return seen;
 }
@@ -139,8 +141,8 @@ Result<AllocationSeen> AskAllocation(SlurmTools& tools, int64_t job, WallTime no
   return JudgeAllocation(job, row, now);
 }
 
-Status MayLaunchTied(const SlurmTie& tie, bool inside, const Result<AllocationSeen>& seen) {
-  const std::string where = "inside " + NameOf(tie.job);
+Status MayLaunchTied(const AllocationTie& tie, bool inside, const Result<AllocationSeen>& seen) {
+  const std::string where = "inside " + SlurmJobName(tie.job);
   if (!seen.ok() && !seen.status().Is(Code::kDenied)) {
     return Status(Code::kUnavailable,
                   "it was started " + where +

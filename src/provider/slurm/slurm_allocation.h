@@ -10,19 +10,17 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "port/allocation.h"
 #include "provider/slurm/slurm_queue.h"
 #include "provider/slurm/slurm_tools.h"
 
 namespace stoker {
 
-// Of a job, among the options of what it asks of this machine: written at submission.
-struct SlurmTie {
-  int64_t job = 0;       // Slurm's number of the allocation
-  bool outlive = false;  // its end is no cancel of stoker's job
-  bool operator==(const SlurmTie&) const = default;
-};
-std::string EncodeTie(const SlurmTie& tie);  // words
-std::optional<SlurmTie> ParseTie(std::string_view options);
+std::string SlurmJobName(int64_t job);  // "Slurm's job 12"
+
+// `of` is neither looked at nor set.
+std::string EncodeTie(const AllocationTie& tie);  // words
+std::optional<AllocationTie> ParseTie(std::string_view options);
 
 // Of a process.
 struct SlurmInside {
@@ -61,6 +59,6 @@ Result<AllocationSeen> AskAllocation(SlurmTools& tools, int64_t job, WallTime no
 
 // May whoever looks after the tied job launch a machine here, now? `inside`: it is in that
 // allocation itself. Pure. kUnavailable: not now or not from here; kInvalid: never again.
-Status MayLaunchTied(const SlurmTie& tie, bool inside, const Result<AllocationSeen>& seen);
+Status MayLaunchTied(const AllocationTie& tie, bool inside, const Result<AllocationSeen>& seen);
 
 }  // namespace stoker

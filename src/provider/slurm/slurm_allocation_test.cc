@@ -29,9 +29,9 @@ TEST(SlurmAllocation, IsKnownByItsCgroup) {
 }
 
 TEST(SlurmAllocation, ATieIsAmongTheOptionsOfAJob) {
-  const SlurmTie tie{12, true};
+  const AllocationTie tie{12, true};
   EXPECT_EQ(ParseTie(EncodeTie(tie)), tie);
-  EXPECT_EQ(ParseTie("cpus=2 " + EncodeTie({7, false}) + " wait=no"), (SlurmTie{7, false}));
+  EXPECT_EQ(ParseTie("cpus=2 " + EncodeTie({7, false}) + " wait=no"), (AllocationTie{7, false}));
   EXPECT_EQ(ParseTie("cpus=2"), std::nullopt);
   EXPECT_EQ(ParseTie("slurm=0 outlive=yes"), std::nullopt);
 }
@@ -73,7 +73,7 @@ TEST(SlurmAllocation, WhoIsInsideLaunchesWhileItRuns) {
   const AllocationSeen runs;
   const AllocationSeen over = JudgeAllocation(12, std::nullopt, {});
   for (const bool outlive : {false, true}) {
-    const SlurmTie tie{12, outlive};
+    const AllocationTie tie{12, outlive};
     EXPECT_TRUE(MayLaunchTied(tie, true, runs).ok());
     EXPECT_EQ(MayLaunchTied(tie, false, runs).code(), Code::kUnavailable) << "it is its computer's";
     EXPECT_EQ(MayLaunchTied(tie, true, over).code(), Code::kUnavailable) << "it is to leave";

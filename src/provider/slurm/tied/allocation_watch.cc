@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/tied/allocation_watch.h"
+#include "provider/slurm/tied/allocation_watch.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/tied/allocation_gate.h"
+#include "provider/slurm/tied/allocation_gate.h"
 
 #include <atomic>
 #include <chrono>

@@ -14,9 +14,9 @@ constexpr int kLooksAtStop = 4;
 
 }  // namespace
 
-NoticeWatch::NoticeWatch(NodePlatform& host, Clock& clock, Duration every, Changed changed,
+NoticeWatch::NoticeWatch(NodePlatform& platform, Clock& clock, Duration every, Changed changed,
                          Advised advised)
-    : platform_(host),
+    : platform_(platform),
       clock_(clock),
       every_(every),
       changed_(std::move(changed)),
@@ -39,9 +39,9 @@ void NoticeWatch::Tell(const std::optional<Notice>& notice) {
   std::optional<Notice> now;
   {
     const std::lock_guard lock(mutex_);
-    // A host that is shutting down does not take it back.
-    if (host_ && notice) host_->unexplained = false;
-    now = host_ ? host_ : notice;
+    // A machine that is shutting down does not take it back.
+    if (stops_ && notice) stops_->unexplained = false;
+    now = stops_ ? stops_ : notice;
     if (now == told_) return;
     told_ = now;
   }
@@ -80,29 +80,29 @@ void NoticeWatch::HearFirst() {
 }
 
 void NoticeWatch::MachineStops(Duration left, const std::string& action) {
-  if (!HostIsStopping()) HearFirst();
+  if (!MachineIsStopping()) HearFirst();
   {
     const std::lock_guard lock(mutex_);
-    if (host_) return;
-    host_ = Notice{action, clock_.Wall() + left, !told_.has_value()};
+    if (stops_) return;
+    stops_ = Notice{action, clock_.Wall() + left, !told_.has_value()};
   }
   Tell(std::nullopt);
   Ask();
 }
 
-bool NoticeWatch::HostIsStopping() {
+bool NoticeWatch::MachineIsStopping() {
   const std::lock_guard lock(mutex_);
-  return host_.has_value();
+  return stops_.has_value();
 }
 
 bool NoticeWatch::TakenNow(Duration at_least) {
   const MonoTime late = clock_.Mono() + std::max(Duration::Ms(late_ms_), at_least);
   for (int tries = 1;;) {
-    if (HostIsStopping()) return true;
+    if (MachineIsStopping()) return true;
     const auto answer = Poll();
     if (answer.ok()) {
       Tell(*answer);
-      if (answer->has_value() || HostIsStopping()) return true;
+      if (answer->has_value() || MachineIsStopping()) return true;
       if (clock_.Mono() >= late || stop_) return false;
       std::this_thread::sleep_for(kBetweenLooks);
       continue;

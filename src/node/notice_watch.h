@@ -22,17 +22,18 @@ class NoticeWatch {
  public:
   using Changed = std::function<void(const std::optional<Notice>&)>;
   using Advised = std::function<void(const PlatformAdvice&)>;
-  // `host` and `clock` must outlive it; `advised` may be empty.
-  NoticeWatch(NodePlatform& host, Clock& clock, Duration every, Changed changed,
+  // `platform` and `clock` must outlive it; `advised` may be empty.
+  NoticeWatch(NodePlatform& platform, Clock& clock, Duration every, Changed changed,
               Advised advised = nullptr);
   ~NoticeWatch();
-  // The host is shutting down: as good as a notice that runs out after `left`, and says `action`.
-  // It is unexplained unless the platform has told one, which is given a moment, or tells it later.
+  // The machine is shutting down: as good as a notice that runs out after `left`, and says
+  // `action`. It is unexplained unless the platform has told one, which is given a moment, or tells
+  // it later.
   void MachineStops(Duration left, const std::string& action = "terminate");
-  // Asks now: true when a notice is out or the host is shutting down. Without an answer it asks
+  // Asks now: true when a notice is out or the machine is shutting down. Without an answer it asks
   // twice more within a second. A service that has answered before and now does not counts as a
-  // host that goes away; one that never did tells nothing, so false. A no is one only `at_least` so
-  // long after the call.
+  // machine that goes away; one that never did tells nothing, so false. A no is one only `at_least`
+  // so long after the call.
   bool TakenNow(Duration at_least = {});
   // The platform may signal a program before its agent: a no of TakenNow is one only after `late`.
   void SignalsMayBeLate(Duration late) { late_ms_ = late.ms; }
@@ -43,7 +44,7 @@ class NoticeWatch {
  private:
   void Run();
   void PollAdvice();
-  bool HostIsStopping();
+  bool MachineIsStopping();
   void HearFirst();
   void Tell(const std::optional<Notice>& notice);
   Result<std::optional<Notice>> Poll();
@@ -60,7 +61,7 @@ class NoticeWatch {
   std::atomic<int64_t> late_ms_{0};
   std::mutex mutex_;
   std::optional<Notice> told_;
-  std::optional<Notice> host_;
+  std::optional<Notice> stops_;
   std::string trouble_;
   std::thread thread_;
 };

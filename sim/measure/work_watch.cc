@@ -33,7 +33,6 @@ void WorkWatch::OnProgramStarts(const ProgramView& view) {
 
 void WorkWatch::OnStep(const ProgramView& view) {
   const int64_t now = world_.now();
-  trained_ms_ += step_ms_;
   int& best = best_[view.rank];
   if (view.step <= best) redone_ms_ += step_ms_;
   best = std::max(best, view.step);
@@ -45,7 +44,6 @@ void WorkWatch::OnProgramEnds(const ProgramView& view, int /*exit_code*/, int /*
   if (view.step >= world_.PlanOf(view.job)->program.steps) return;
   const int64_t begun = std::clamp<int64_t>(world_.now() - since_[view.rank], 0, step_ms_);
   redone_ms_ += begun;
-  trained_ms_ += begun;
   if (begun > 0) Cover(since_[view.rank], since_[view.rank] + begun);
 }
 

@@ -25,8 +25,6 @@ class WorkWatch : public Observer {
 
   // Of all nodes together: steps done again, and steps begun and lost.
   int64_t redone_ms() const { return redone_ms_; }
-  // Of all nodes together: every step, also those done again.
-  int64_t trained_ms() const { return trained_ms_; }
   // Attempts in which a program started, less the first.
   int restarts() const;
   // In order; those of `longer` ms and more, after the first step of all.
@@ -48,7 +46,6 @@ class WorkWatch : public Observer {
   std::set<int> attempts_;
   std::vector<Pause> pauses_;
   int64_t redone_ms_ = 0;
-  int64_t trained_ms_ = 0;
   int64_t first_step_at_ = -1;
   int64_t covered_until_ = -1;
 };

@@ -98,7 +98,6 @@ class Process {
   bool dead() const { return dead_; }
   // SIGSTOP: no fiber of it goes on before `until` (true time). A paused process can be killed.
   void PauseUntil(int64_t until) { paused_until_ = until; }
-  int64_t paused_until() const { return paused_until_; }
   // No fiber of it is left to run.
   bool idle() const;
 

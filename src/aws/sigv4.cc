@@ -15,7 +15,6 @@ namespace stoker {
 namespace {
 
 constexpr char kAlgorithm[] = "AWS4-HMAC-SHA256";
-constexpr Duration kLongestLife = Duration::Hours(7 * 24);
 
 std::string Hmac(std::string_view key, std::string_view text) {
   unsigned char digest[EVP_MAX_MD_SIZE];
@@ -111,33 +110,6 @@ Status AwsSigner::Sign(const AwsCredentials& credentials, WallTime now, HttpRequ
                                             Scope(timestamp) + ", SignedHeaders=" + names +
                                             ", Signature=" + signature);
   return Status::Ok();
-}
-
-Result<std::string> AwsSigner::Presign(const AwsCredentials& credentials, WallTime now,
-                                       Duration lifetime, const HttpRequest& request) const {
-  STOKER_TRY(NeedHost(request));
-  if (lifetime < Duration::Seconds(1) || lifetime > kLongestLife) {
-    return Status(Code::kInvalid, "a presigned URL cannot be valid for " + HumanDuration(lifetime),
-                  "Ask for 1 second to 7 days");
-  }
-  const std::string timestamp = Timestamp(now);
-  HttpRequest out = request;
-  const bool has_query = out.target.find('?') != std::string::npos;
-  const auto add = [&](std::string_view key, std::string_view value) {
-    out.target += "&" + std::string(key) + "=" + PercentEncode(value);
-  };
-  if (!has_query) out.target += '?';
-  const size_t begin = out.target.size();
-  add("X-Amz-Algorithm", kAlgorithm);
-  add("X-Amz-Credential", credentials.access_key + "/" + Scope(timestamp));
-  add("X-Amz-Date", timestamp);
-  add("X-Amz-Expires", std::to_string(lifetime.ms / 1000));
-  add("X-Amz-SignedHeaders", SignedHeaderNames(out.headers));
-  if (!credentials.session_token.empty()) add("X-Amz-Security-Token", credentials.session_token);
-  if (out.target[begin - 1] == '?') out.target.erase(begin, 1);
-  const std::string hash = s3_ ? std::string(kUnsignedPayload) : Sha256Hex(out.body);
-  const std::string signature = Signature(credentials, timestamp, CanonicalRequest(out, s3_, hash));
-  return out.target + "&X-Amz-Signature=" + signature;
 }
 
 }  // namespace stoker

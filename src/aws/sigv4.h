@@ -38,14 +38,6 @@ class AwsSigner {
   Status Sign(const AwsCredentials& credentials, WallTime now, HttpRequest* request,
               std::string_view payload_hash = "") const;
 
-  // The target of a URL that carries its signature, and that anybody can use with
-  // `request.method` from `now` on for `lifetime`: 1 second to 7 days, and never longer than the
-  // credentials live. All of the request's headers must be sent with it as they are here; Host is
-  // needed, the body is not covered. The URL is a secret while it lasts. kInvalid: `lifetime`;
-  // kInternal: no Host.
-  Result<std::string> Presign(const AwsCredentials& credentials, WallTime now, Duration lifetime,
-                              const HttpRequest& request) const;
-
  private:
   struct LastKey;
   std::string Signature(const AwsCredentials& credentials, const std::string& timestamp,

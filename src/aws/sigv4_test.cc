@@ -78,18 +78,6 @@ TEST(SigV4, S3ReferenceListObjects) {
   EXPECT_EQ(S3Signature({"GET", "/?prefix=J&max-keys=2", {}, ""}), kExpected);
 }
 
-TEST(SigV4, S3ReferencePresigned) {
-  const AwsSigner signer("us-east-1", "s3");
-  HttpRequest request{"GET", "/test.txt", {{"Host", "examplebucket.s3.amazonaws.com"}}, ""};
-  const auto target = signer.Presign(kS3User, kS3Time, Duration::Seconds(86400), request);
-  ASSERT_TRUE(target.ok());
-  EXPECT_EQ(*target,
-            "/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE"
-            "%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z"
-            "&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&X-Amz-Signature="
-            "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
-}
-
 TEST(SigV4, ListUsers) {
   HttpRequest request{"GET", "/?Action=ListUsers&Version=2010-05-08", {}, ""};
   request.headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"},
@@ -144,10 +132,6 @@ TEST(SigV4, RefusesWhatCannotWork) {
   const AwsSigner signer("us-east-1", "s3");
   HttpRequest request;
   EXPECT_EQ(signer.Sign(kS3User, kS3Time, &request).code(), Code::kInternal);
-  EXPECT_EQ(signer.Presign(kS3User, kS3Time, Duration::Hours(1), request).code(), Code::kInternal);
-  request.headers = {{"Host", "h"}};
-  EXPECT_EQ(signer.Presign(kS3User, kS3Time, Duration::Ms(999), request).code(), Code::kInvalid);
-  EXPECT_EQ(signer.Presign(kS3User, kS3Time, Duration::Hours(169), request).code(), Code::kInvalid);
 }
 
 }  // namespace

@@ -60,19 +60,7 @@ class ForwardingStore : public ObjectStore, public Pausable {
   ObjectStore& inner_;
 };
 
-// The same for an upload that is being wrapped.
-class ForwardingUpload : public Upload {
- public:
-  explicit ForwardingUpload(std::unique_ptr<Upload> inner) : inner_(std::move(inner)) {}
-  Status Write(std::string_view bytes) override { return inner_->Write(bytes); }
-  Status WriteFile(int fd, int64_t size) override { return inner_->WriteFile(fd, size); }
-  Result<Version> Commit() override { return inner_->Commit(); }
-
- protected:
-  std::unique_ptr<Upload> inner_;
-};
-
-// The same for what is read and written by several threads.
+// The same for what is read by several threads.
 class ForwardingReader : public ObjectReader {
  public:
   explicit ForwardingReader(std::unique_ptr<ObjectReader> inner) : inner_(std::move(inner)) {}
@@ -87,24 +75,6 @@ class ForwardingReader : public ObjectReader {
 
  protected:
   std::unique_ptr<ObjectReader> inner_;
-};
-
-class ForwardingParts : public PartsUpload {
- public:
-  explicit ForwardingParts(std::unique_ptr<PartsUpload> inner) : inner_(std::move(inner)) {}
-  const std::string& id() const override { return inner_->id(); }
-  int64_t part_size() const override { return inner_->part_size(); }
-  const std::map<int, PartSum>& done() const override { return inner_->done(); }
-  bool parallel() const override { return inner_->parallel(); }
-  int64_t memory(const ObjectReader& from) const override { return inner_->memory(from); }
-  Result<PartSum> WritePart(int n, ObjectReader& from) override {
-    return inner_->WritePart(n, from);
-  }
-  Result<ObjectInfo> Commit() override { return inner_->Commit(); }
-  void Abort() override { inner_->Abort(); }
-
- protected:
-  std::unique_ptr<PartsUpload> inner_;
 };
 
 }  // namespace stoker

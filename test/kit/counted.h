@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "store/forwarding.h"
+#include "test/kit/forwarding.h"
 
 namespace stoker {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/prng.h"
-#include "store/forwarding.h"
+#include "test/kit/forwarding.h"
 
 namespace stoker {
 

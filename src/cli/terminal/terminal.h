@@ -26,7 +26,6 @@ class Terminal : public client::Caller {
   bool out_is_terminal() const { return out_terminal_; }
   // Columns of the terminal that standard output is; what is no terminal has no end.
   size_t out_width() const;
-  bool err_is_terminal() const { return err_terminal_; }
   // To standard output, whole; a reader that went away ends the process quietly.
   void Print(std::string_view text);
   // A remark to standard error; silent with --json. Safe from any thread.

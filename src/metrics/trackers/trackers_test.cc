@@ -5,10 +5,10 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "metrics/trackers/mlflow_lines.h"
-#include "metrics/trackers/recorded_wandb.h"
 #include "metrics/trackers/settings_text.h"
 #include "metrics/trackers/wandb_file.h"
 #include "test/kit/metric_sink.h"
+#include "test/kit/recorded_wandb.h"
 
 namespace stoker::metrics {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "metrics/trackers/recorded_wandb.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
+#include "test/kit/recorded_wandb.h"
 
 namespace stoker::node {
 namespace {

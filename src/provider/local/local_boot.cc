@@ -211,9 +211,4 @@ Status WriteLocalReason(const std::string& dir, const std::string& why) {
 
 bool HasLocalReason(const std::string& dir) { return sys::FileExists(dir + "/why"); }
 
-std::string ReadLocalReason(const std::string& dir) {
-  constexpr int64_t kMost = 4096;
-  return sys::ReadFile(dir + "/why", kMost).value_or("");
-}
-
 }  // namespace stoker

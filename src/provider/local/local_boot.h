@@ -71,7 +71,6 @@ Status WithdrawLocalNotice(const std::string& dir);
 
 // Why the agent leaves the machine, for the machine to keep; "" = it did not say.
 Status WriteLocalReason(const std::string& dir, const std::string& why);
-std::string ReadLocalReason(const std::string& dir);
 bool HasLocalReason(const std::string& dir);  // it leaves, whether it said why or not
 
 // There while the agent waits for others of its job, with nothing that runs.

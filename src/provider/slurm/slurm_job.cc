@@ -44,13 +44,6 @@ std::string TokenOfSlurmName(std::string_view name) {
   return IsSlurmToken(token) ? token : "";
 }
 
-std::string JobOfSlurmName(std::string_view name) {
-  if (TokenOfSlurmName(name).empty()) return "";
-  name.remove_prefix(kNamePrefix.size());
-  const std::string job(name.substr(0, name.rfind('.')));
-  return IsSafeName(job) ? job : "";
-}
-
 std::string SlurmInstanceId(int64_t job, size_t index, const std::string& token) {
   return std::to_string(job) + "." + std::to_string(index) + "." + token.substr(0, kTokenInName);
 }

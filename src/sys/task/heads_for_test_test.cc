@@ -13,9 +13,9 @@
 #include <map>
 
 #include "sys/file.h"
-#include "sys/task/heads_for_test.h"
 #include "sys/task/process_runner.h"
 #include "sys/task/task_init.h"
+#include "test/kit/heads_for_test.h"
 
 namespace stoker {
 namespace {

@@ -20,8 +20,8 @@
 #include "sys/file.h"
 #include "sys/file_lock.h"
 #include "sys/task/cgroup.h"
-#include "sys/task/heads_for_test.h"
 #include "sys/task/process_table.h"
+#include "test/kit/heads_for_test.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <thread>
 
 #include "base/text.h"
 #include "provider/local/local_boot.h"
@@ -14,21 +13,19 @@
 #include "provider/local/local_provider.h"
 #include "provider/local/local_waiter.h"
 #include "sys/file.h"
-#include "sys/real_clock.h"
-#include "test/contract/provider_suite.h"
+#include "test/contract/real_subject.h"
 
 namespace stoker {
 namespace {
 
-using contract_test::ProviderCase;
-using contract_test::ProviderCases;
-using contract_test::ProviderSubject;
-
-class LocalSubject : public ProviderSubject {
+class LocalSubject : public contract_test::RealSubject {
  public:
   LocalSubject() {
     provider_ = Open();
     another_ = Open();
+    // One whose program is not there; this machine's other refusals need a full disk, or another
+    // user's limits.
+    broken_ = Open("/no/such/stoker");
   }
   ~LocalSubject() override {
     for (const char* ledger : {"ledger", "other"}) {
@@ -38,42 +35,9 @@ class LocalSubject : public ProviderSubject {
       EXPECT_TRUE(provider_->Describe(ledger, "")->empty());
     }
   }
-  Provider& provider() override { return is_denied_ ? *broken_ : *provider_; }
-  Provider& another() override { return *another_; }
-  WallTime Now() override { return clock_.Wall(); }
-  bool Until(const std::function<bool()>& there) override {
-    const MonoTime end = clock_.Mono() + Duration::Seconds(60);
-    while (!there()) {
-      if (clock_.Mono() > end) return false;
-      usleep(5'000);
-    }
-    return true;
-  }
-  LaunchRequest Request(const std::string& name) override {
-    LaunchRequest request;
-    request.token = name;
-    request.ledger_id = "ledger";
-    request.job = "job";
-    request.launches = {3};
-    request.limit = Duration::Minutes(5);
-    return request;
-  }
   // The name of the last is longer than one may be.
   LaunchRequest TooMuch(int machines) override {
-    LaunchRequest request = Request(std::string(127, 'x'));
-    request.launches.resize(static_cast<size_t>(machines), 3);
-    return request;
-  }
-  // One whose program is not there; this machine's other refusals need a full disk, or another
-  // user's limits.
-  bool Refuse(const std::optional<Refusal>& how) override {
-    is_denied_ = how && how->what == RefusalClass::kDenied;
-    return is_denied_;
-  }
-  void AtOnce(const std::vector<std::function<void()>>& calls) override {
-    std::vector<std::thread> threads;
-    for (const auto& call : calls) threads.emplace_back(call);
-    for (std::thread& thread : threads) thread.join();
+    return Times(machines, Request(std::string(127, 'x')));
   }
 
  private:
@@ -86,24 +50,9 @@ class LocalSubject : public ProviderSubject {
     EXPECT_TRUE(provider.ok()) << provider.status().ToString();
     return std::move(*provider);
   }
-
-  RealClock clock_;
-  sys::TempDir dir_ = *sys::TempDir::Make("provider-contract");
-  std::unique_ptr<LocalProvider> provider_;
-  std::unique_ptr<LocalProvider> another_;
-  std::unique_ptr<LocalProvider> broken_ = Open("/no/such/stoker");
-  bool is_denied_ = false;
 };
 
-class ProviderContract : public testing::TestWithParam<ProviderCase> {};
-
-TEST_P(ProviderContract, Local) {
-  LocalSubject subject;
-  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& each) { return each.param.name; });
+STOKER_PROVIDER_CONTRACT(Local, LocalSubject);
 
 }  // namespace
 }  // namespace stoker

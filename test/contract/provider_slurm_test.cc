@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <thread>
 
 #include "base/text.h"
 #include "provider/slurm/slurm_ask.h"
@@ -16,18 +15,19 @@
 #include "provider/slurm/slurm_provider.h"
 #include "provider/slurm/slurm_tools.h"
 #include "sys/file.h"
-#include "sys/real_clock.h"
-#include "test/contract/provider_suite.h"
+#include "test/contract/real_subject.h"
 
 namespace stoker {
 namespace {
 
-using contract_test::ProviderCase;
-using contract_test::ProviderCases;
-using contract_test::ProviderSubject;
-
-class SlurmSubject : public ProviderSubject {
+class SlurmSubject : public contract_test::RealSubject {
  public:
+  SlurmSubject() {
+    patience_ = Duration::Seconds(20);
+    provider_ = Open(*sys::RealPath("/proc/self/exe"));
+    another_ = Open(*sys::RealPath("/proc/self/exe"));
+    broken_ = Open("/no/such/stoker");
+  }
   ~SlurmSubject() override {
     Partition("State=UP");
     for (const char* ledger : {"ledger", "other"}) {
@@ -35,35 +35,19 @@ class SlurmSubject : public ProviderSubject {
           << "something of " << ledger << " is left";
     }
   }
-  Provider& provider() override { return is_denied_ ? *broken_ : *provider_; }
-  Provider& another() override { return *another_; }
-  WallTime Now() override { return clock_.Wall(); }
-  bool Until(const std::function<bool()>& there) override {
-    const MonoTime end = clock_.Mono() + Duration::Seconds(20);
-    while (!there()) {
-      if (clock_.Mono() > end) return false;
-      usleep(100'000);
-    }
-    return true;
-  }
   LaunchRequest Request(const std::string& name) override {
-    LaunchRequest request;
-    request.token = nonce_ + "-" + name;  // Slurm remembers those of other cases
-    request.ledger_id = "ledger";
-    request.job = "job";
+    LaunchRequest request =
+        RealSubject::Request(nonce_ + "-" + name);  // other cases' are remembered
     SlurmAsk ask;
     ask.time = Duration::Minutes(30);
     request.ask.options = EncodeSlurmAsk(ask);
-    request.launches = {3};
-    request.limit = Duration::Minutes(5);
     return request;
   }
   // A partition of two nodes.
   LaunchRequest TooMuch(int machines) override {
     LaunchRequest request = Request("much");
     request.ask.place.region = "two";
-    request.launches.resize(static_cast<size_t>(machines), 3);
-    return request;
+    return Times(machines, request);
   }
   bool Refuse(const std::optional<Refusal>& how) override {
     is_denied_ = false;
@@ -93,11 +77,6 @@ class SlurmSubject : public ProviderSubject {
     Partition(begin ? "State=DOWN" : "State=UP");
     return true;
   }
-  void AtOnce(const std::vector<std::function<void()>>& calls) override {
-    std::vector<std::thread> threads;
-    for (const auto& call : calls) threads.emplace_back(call);
-    for (std::thread& thread : threads) thread.join();
-  }
 
  private:
   std::unique_ptr<Provider> Open(const std::string& binary) {
@@ -123,25 +102,11 @@ class SlurmSubject : public ProviderSubject {
     Scontrol({"scontrol", "update", "PartitionName=main", what});
   }
 
-  RealClock clock_;
   SlurmTools tools_{""};
   const std::string nonce_ = Hex64(sys::RandomU64());
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("slurm-contract"));
-  std::unique_ptr<Provider> provider_ = Open(*sys::RealPath("/proc/self/exe"));
-  std::unique_ptr<Provider> another_ = Open(*sys::RealPath("/proc/self/exe"));
-  std::unique_ptr<Provider> broken_ = Open("/no/such/stoker");
-  bool is_denied_ = false;
 };
 
-class ProviderContract : public testing::TestWithParam<ProviderCase> {};
-
-TEST_P(ProviderContract, Slurm) {
-  SlurmSubject subject;
-  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& each) { return each.param.name; });
+STOKER_PROVIDER_CONTRACT(Slurm, SlurmSubject);
 
 }  // namespace
 }  // namespace stoker

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <thread>
 
 #include "base/text.h"
 #include "policy/local_queue.h"
@@ -18,27 +17,23 @@
 #include "provider/ssh/ssh_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
-#include "sys/real_clock.h"
-#include "test/contract/provider_suite.h"
+#include "test/contract/real_subject.h"
 
 namespace stoker {
 namespace {
-
-using contract_test::ProviderCase;
-using contract_test::ProviderCases;
-using contract_test::ProviderSubject;
 
 std::vector<std::string> TestBoxes() {
   const char* boxes = std::getenv("STOKER_TEST_BOXES");
   return Split(boxes != nullptr ? boxes : "", ',');
 }
 
-class SshSubject : public ProviderSubject {
+class SshSubject : public contract_test::RealSubject {
  public:
   SshSubject() {
+    EXPECT_GE(TestBoxes().size(), 2u) << "run it by ssh_contract.py";
     provider_ = Open("lab");
     another_ = Open("lab");
-    broken_ = Open("elsewhere");
+    broken_ = Open("elsewhere");  // a pool that is not in its settings
   }
   ~SshSubject() override {
     for (const char* ledger : {"ledger", "other"}) {
@@ -49,44 +44,24 @@ class SshSubject : public ProviderSubject {
         EXPECT_TRUE(provider_->Describe(ledger, job)->empty());
       }
     }
-  }
-  Provider& provider() override { return is_denied_ ? *broken_ : *provider_; }
-  Provider& another() override { return *another_; }
-  WallTime Now() override { return clock_.Wall(); }
-  bool Until(const std::function<bool()>& there) override {
-    const MonoTime end = clock_.Mono() + Duration::Seconds(hogs_.empty() ? 60 : 3);
-    while (!there()) {
-      if (clock_.Mono() > end) return false;
-      usleep(20'000);
-    }
-    return true;
+    for (auto* one : {&provider_, &another_, &broken_}) one->reset();  // before their store
   }
   LaunchRequest Request(const std::string& name) override {
-    LaunchRequest request;
-    request.token = run_ + "-" + name;
-    request.ledger_id = "ledger";
-    request.job = "job";
+    LaunchRequest request = RealSubject::Request(run_ + "-" + name);
     request.ask.place = {"ssh", "lab", "", ""};
-    request.launches = {3};
-    request.limit = Duration::Minutes(5);
     return request;
   }
   // The name of the last is longer than one may be.
   LaunchRequest TooMuch(int machines) override {
     LaunchRequest request = Request("x");
     request.token.resize(127, 'x');
-    request.launches.resize(static_cast<size_t>(machines), 3);
-    return request;
-  }
-  // Whose settings do not have the pool; a box's other refusals are those of provider/local.
-  bool Refuse(const std::optional<Refusal>& how) override {
-    is_denied_ = how && how->what == RefusalClass::kDenied;
-    return is_denied_;
+    return Times(machines, request);
   }
   // A job that has every box to itself.
   bool Queue(bool begin) override {
     for (const std::string& id : hogs_) EXPECT_TRUE(provider_->Terminate(id).ok());
     hogs_.clear();
+    patience_ = Duration::Seconds(begin ? 3 : 60);
     for (size_t i = 0; begin && i < TestBoxes().size(); ++i) {
       LaunchRequest request = Request("hog" + std::to_string(i));
       request.ledger_id = "hogs";
@@ -100,11 +75,6 @@ class SshSubject : public ProviderSubject {
     }
     return true;
   }
-  void AtOnce(const std::vector<std::function<void()>>& calls) override {
-    std::vector<std::thread> threads;
-    for (const auto& call : calls) threads.emplace_back(call);
-    for (std::thread& thread : threads) thread.join();
-  }
 
  private:
   std::unique_ptr<SshProvider> Open(const std::string& pool) {
@@ -115,27 +85,12 @@ class SshSubject : public ProviderSubject {
     return MakeSshProvider(std::move(options), clock_);
   }
 
-  RealClock clock_;
   const std::string run_ = Hex64(sys::RandomU64());
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("provider-contract"));
   std::unique_ptr<ObjectStore> store_ = std::move(*OpenStore(dir_.path() + "/store"));
-  std::unique_ptr<SshProvider> provider_;
-  std::unique_ptr<SshProvider> another_;
-  std::unique_ptr<SshProvider> broken_;
   std::vector<std::string> hogs_;
-  bool is_denied_ = false;
 };
 
-class ProviderContract : public testing::TestWithParam<ProviderCase> {};
-
-TEST_P(ProviderContract, Ssh) {
-  ASSERT_GE(TestBoxes().size(), 2u) << "run it by ssh_contract.py";
-  SshSubject subject;
-  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& each) { return each.param.name; });
+STOKER_PROVIDER_CONTRACT(Ssh, SshSubject);
 
 }  // namespace
 }  // namespace stoker

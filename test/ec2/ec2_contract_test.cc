@@ -5,22 +5,18 @@
 
 #include <memory>
 #include <set>
-#include <thread>
 
 #include "base/text.h"
 #include "port/holding.h"
 #include "provider/ec2/ec2_holdings.h"
 #include "provider/ec2/ec2_prices.h"
-#include "sys/real_clock.h"
-#include "test/contract/provider_suite.h"
+#include "test/contract/real_subject.h"
 #include "test/ec2/subject.h"
 
 namespace stoker {
 namespace {
 
-using contract_test::ProviderCase;
-using contract_test::ProviderCases;
-using contract_test::ProviderSubject;
+using contract_test::Living;
 using ec2_test::Order;
 
 // Which error of EC2 means that; "" = none does.
@@ -43,19 +39,12 @@ std::string CodeFor(const Refusal& how) {
   }
 }
 
-class Ec2Subject : public ProviderSubject {
+class Ec2Subject : public contract_test::RealSubject {
  public:
-  Ec2Subject() { EXPECT_EQ(Order("reset"), "ok"); }
-  Provider& provider() override { return *provider_; }
-  Provider& another() override { return *another_; }
-  WallTime Now() override { return clock_.Wall(); }
-  bool Until(const std::function<bool()>& there) override {
-    const MonoTime end = clock_.Mono() + Duration::Seconds(60);
-    while (!there()) {
-      if (clock_.Mono() > end) return false;
-      usleep(20'000);
-    }
-    return true;
+  Ec2Subject() {
+    EXPECT_EQ(Order("reset"), "ok");
+    provider_ = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
+    another_ = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
   }
   LaunchRequest Request(const std::string& name) override {
     return ec2_test::RequestOf(name, clock_.Wall());
@@ -63,9 +52,8 @@ class Ec2Subject : public ProviderSubject {
   LaunchRequest TooMuch(int machines) override {
     LaunchRequest request = Request("too-much");
     request.ask.type = "c5.large";
-    request.launches.resize(static_cast<size_t>(machines), 3);
     EXPECT_EQ(Order("capacity?type=c5.large&slots=" + std::to_string(machines - 1)), "ok");
-    return request;
+    return Times(machines, request);
   }
   bool Refuse(const std::optional<Refusal>& how) override {
     const std::string code = how ? CodeFor(*how) : "none";
@@ -81,37 +69,11 @@ class Ec2Subject : public ProviderSubject {
     return Order("doom?code=" + code) == "ok";
   }
   bool Stop(const std::string& id) override { return Order("stop?id=" + id) == "ok"; }
-  void AtOnce(const std::vector<std::function<void()>>& calls) override {
-    std::vector<std::thread> threads;
-    for (const auto& call : calls) threads.emplace_back(call);
-    for (std::thread& thread : threads) thread.join();
-  }
-
- private:
-  RealClock clock_;
-  std::unique_ptr<Provider> provider_ = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
-  std::unique_ptr<Provider> another_ = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
 };
 
-class ProviderContract : public testing::TestWithParam<ProviderCase> {};
-
-TEST_P(ProviderContract, Ec2) {
-  Ec2Subject subject;
-  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& each) { return each.param.name; });
+STOKER_PROVIDER_CONTRACT(Ec2, Ec2Subject);
 
 // ---- what EC2 adds to the contract ----
-
-size_t Living(Provider& ec2, const std::string& token) {
-  size_t living = 0;
-  for (const InstanceSeen& seen : ec2.Describe("ledger", "").value_or({})) {
-    living += seen.token == token && seen.state != InstanceState::kGone;
-  }
-  return living;
-}
 
 TEST(Ec2Api, ALostAnswerIsFoundAgain) {
   Ec2Subject subject;

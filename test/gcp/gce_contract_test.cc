@@ -4,40 +4,29 @@
 #include <unistd.h>
 
 #include <memory>
-#include <thread>
 
 #include "base/text.h"
 #include "provider/gce/gce_holdings.h"
 #include "provider/gce/gce_late.h"
 #include "provider/gce/gce_placement.h"
-#include "sys/real_clock.h"
-#include "test/contract/provider_suite.h"
+#include "test/contract/real_subject.h"
 #include "test/gcp/subject.h"
 
 namespace stoker {
 namespace {
 
-using contract_test::ProviderCase;
-using contract_test::ProviderCases;
-using contract_test::ProviderSubject;
+using contract_test::Living;
 using gce_test::Order;
 
 // So long a failed operation is told in these tests.
 constexpr Duration kTold = Duration::Seconds(2);
 
-class GceSubject : public ProviderSubject {
+class GceSubject : public contract_test::RealSubject {
  public:
-  GceSubject() { EXPECT_EQ(Order("reset"), "ok"); }
-  Provider& provider() override { return *provider_; }
-  Provider& another() override { return *another_; }
-  WallTime Now() override { return clock_.Wall(); }
-  bool Until(const std::function<bool()>& there) override {
-    const MonoTime end = clock_.Mono() + Duration::Seconds(60);
-    while (!there()) {
-      if (clock_.Mono() > end) return false;
-      usleep(20'000);
-    }
-    return true;
+  GceSubject() {
+    EXPECT_EQ(Order("reset"), "ok");
+    provider_ = MakeGceProvider(gce_test::Api(), gce_test::Notes(), kTold);
+    another_ = MakeGceProvider(gce_test::Api(), gce_test::Notes(), kTold);
   }
   LaunchRequest Request(const std::string& name) override {
     return gce_test::RequestOf(name, clock_.Wall());
@@ -45,9 +34,8 @@ class GceSubject : public ProviderSubject {
   LaunchRequest TooMuch(int machines) override {
     LaunchRequest request = Request("too-much");
     request.ask.type = "n2-standard-2";
-    request.launches.resize(static_cast<size_t>(machines), 3);
     EXPECT_EQ(Order("capacity?type=n2-standard-2&slots=" + std::to_string(machines - 1)), "ok");
-    return request;
+    return Times(machines, request);
   }
   // At once where Google says so at once, and in the operation where it does.
   bool Refuse(const std::optional<Refusal>& how) override {
@@ -69,11 +57,6 @@ class GceSubject : public ProviderSubject {
     }
   }
   bool Stop(const std::string& id) override { return Order("stop?name=" + id) == "ok"; }
-  void AtOnce(const std::vector<std::function<void()>>& calls) override {
-    std::vector<std::thread> threads;
-    for (const auto& call : calls) threads.emplace_back(call);
-    for (std::thread& thread : threads) thread.join();
-  }
 
  private:
   static bool AtOnce(int status, const std::string& code) {
@@ -83,31 +66,11 @@ class GceSubject : public ProviderSubject {
   static bool InOperation(const std::string& code) {
     return Order("doom?count=1000&code=" + code) == "ok";
   }
-
-  RealClock clock_;
-  std::unique_ptr<Provider> provider_ = MakeGceProvider(gce_test::Api(), gce_test::Notes(), kTold);
-  std::unique_ptr<Provider> another_ = MakeGceProvider(gce_test::Api(), gce_test::Notes(), kTold);
 };
 
-class ProviderContract : public testing::TestWithParam<ProviderCase> {};
-
-TEST_P(ProviderContract, Gce) {
-  GceSubject subject;
-  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& each) { return each.param.name; });
+STOKER_PROVIDER_CONTRACT(Gce, GceSubject);
 
 // ---- what Compute Engine adds to the contract ----
-
-size_t Living(Provider& gce, const std::string& token) {
-  size_t living = 0;
-  for (const InstanceSeen& seen : gce.Describe("ledger", "").value_or({})) {
-    living += seen.token == token && seen.state != InstanceState::kGone;
-  }
-  return living;
-}
 
 // Google's clock, or this machine's, may be minutes from the one that the record goes by.
 TEST(GceApi, TheTimeToSendIsByTheStoresClock) {

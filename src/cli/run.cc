@@ -161,7 +161,7 @@ Result<JobSpec> ReadJobFile(Context& context, const RunOptions& options, ParseOp
   ParsedSpec parsed = ParseJobSpecAll(*text, parse);
   if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
   for (const std::string& note : parsed.notes) context.Say(note);
-  if (LowerCase(options.infra) == "local")
+  if (LowerCase(options.infra) == kThisMachine)
     client::LeaveOutWhatIsMissing(context, context.given, &parsed.spec);
   return std::move(parsed.spec);
 }

@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint_store.h"
 #include "client/tiers.h"
 #include "client/timer.h"
+#include "job/request.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
 #include "provider/local/local_capacity.h"
@@ -234,7 +235,7 @@ class Doctor {
   }
 
   void Machines() {
-    const auto provider = client_.provider("local");
+    const auto provider = client_.provider(kLocalProvider);
     const auto ledger = client_.ledger();
     if (!provider.ok() || !ledger.ok()) return;
     const auto instances = (*provider)->Describe((*ledger)->id(), "");

@@ -18,6 +18,7 @@
 #include "ledger/records.h"
 #include "provider/local/local_private.h"
 #include "provider/local/local_provider.h"
+#include "provider/registry.h"
 #include "spec/choices.h"
 #include "spec/parse.h"
 #include "spec/text/infra.h"
@@ -119,7 +120,11 @@ Result<Resolved> Resolve(Client& client, const Job& job, const MoveWish& asked) 
 // Decides on the record as it is now; false: it stays as it is.
 Result<bool> Propose(const Resolved& wish, const MoveWish& asked, Job* job, MoveAnswer* answer) {
   STOKER_TRY(MayMove(*job));
-  *answer = ProposeMove({wish.move, asked.now, asked.force}, *job);
+  std::set<std::string> beside;
+  for (const ProviderLine& line : Registry()) {
+    if (line.traits.may_be_here) beside.insert(line.traits.name);
+  }
+  *answer = ProposeMove({wish.move, asked.now, asked.force, std::move(beside)}, *job);
   if (*answer == MoveAnswer::kAsked && wish.local) {
     job->host = wish.host;
     job->path = wish.path;

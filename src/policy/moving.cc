@@ -6,8 +6,6 @@
 namespace stoker {
 namespace {
 
-constexpr char kBoxes[] = "ssh";  // which may be this computer
-
 // Whose machines the job has, or waits for: of the newest open attempt that has begun, else of the
 // one that has not.
 const Attempt* AttemptThere(const Job& job) {
@@ -44,16 +42,17 @@ bool AllAmong(const std::vector<Place>& places, const std::vector<Offer>& offers
   });
 }
 
-bool MayShare(const Place& a, const Place& b) {
+bool MayShare(const MoveWish& wish, const Place& a, const Place& b) {
   const bool here = a.provider == kLocalProvider || b.provider == kLocalProvider;
-  const bool boxes = a.provider == kBoxes || b.provider == kBoxes;
-  return (here && boxes) || (a.provider == b.provider && a.account == b.account);
+  const bool beside =
+      wish.beside_here.contains(a.provider) || wish.beside_here.contains(b.provider);
+  return (here && beside) || (a.provider == b.provider && a.account == b.account);
 }
 
-bool ShareAny(const std::vector<Place>& places, const std::vector<Offer>& offers) {
+bool ShareAny(const MoveWish& wish, const std::vector<Place>& places) {
   return std::any_of(places.begin(), places.end(), [&](const Place& place) {
-    return std::any_of(offers.begin(), offers.end(),
-                       [&](const Offer& offer) { return MayShare(place, offer.ask.place); });
+    return std::any_of(wish.move.offers.begin(), wish.move.offers.end(),
+                       [&](const Offer& offer) { return MayShare(wish, place, offer.ask.place); });
   });
 }
 
@@ -83,7 +82,7 @@ MoveAnswer ProposeMove(const MoveWish& wish, Job& job) {
     return MoveAnswer::kGivesUp;
   }
   Move move = wish.move;
-  move.waits = !wish.now && !ShareAny(places, move.offers);
+  move.waits = !wish.now && !ShareAny(wish, places);
   AskToMove(job, std::move(move));
   return MoveAnswer::kAsked;
 }

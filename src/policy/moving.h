@@ -3,6 +3,9 @@
 // else has written meanwhile.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "job/job.h"
 
 namespace stoker {
@@ -18,6 +21,8 @@ struct MoveWish {
   Move move;           // lacks what AskToMove fills in, and `waits`
   bool now = false;    // its nodes are told at once
   bool force = false;  // fresh machines also where it is there already
+  // Of other providers than this machine's: whose machines may be this very computer.
+  std::set<std::string> beside_here{};
 };
 
 // Changes `job`, which has not ended, with kAsked and kGivesUp only. Nodes are told at once, too,

@@ -42,6 +42,17 @@ TEST(Moving, WaitsForItsMachinesUnlessTheyMightWaitForIt) {
   EXPECT_FALSE(there.move->waits) << "they may be of one quota";
 }
 
+TEST(Moving, ABoxMayBeThisVeryComputer) {
+  for (const bool known : {false, true}) {
+    Job here = Trains("");
+    MoveWish wish = To({"a"});
+    wish.move.offers[0].ask.place.provider = "boxes";
+    if (known) wish.beside_here = {"boxes"};
+    EXPECT_EQ(ProposeMove(wish, here), MoveAnswer::kAsked);
+    EXPECT_EQ(here.move->waits, !known);
+  }
+}
+
 TEST(Moving, WhereItIsItStays) {
   Job job = Trains("a");
   EXPECT_EQ(ProposeMove(To({"a", "b"}), job), MoveAnswer::kThere);

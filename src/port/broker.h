@@ -50,6 +50,8 @@ struct BrokerTraits {
   bool rents = false;
   // Its machines have users and files of their own: the submitting shell's are not there.
   bool elsewhere = false;
+  // One of its machines may be this very computer, which it reaches by another way.
+  bool may_be_here = false;
   // Machines may stand in line for hours; a request may say that it does not wait (kNoWaiting).
   bool has_line = false;
   // Its agents read of each job whose it is, in the state folder (provider/local/local_private.h).

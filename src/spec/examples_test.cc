@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "spec/parse.h"
+#include "spec/places/sections.h"
 #include "spec/text/known_keys.h"
 
 namespace stoker {
@@ -72,8 +73,8 @@ TEST(Examples, SettingsBlockIsValid) {
 
 TEST(Examples, EveryRefusedKeyIsInTheReference) {
   const std::string reference = Read(Root() / "docs/job-file.md");
-  for (const RefusedKeys* keys :
-       {&RefusedTopKeys(), &RefusedResourceKeys(), &RefusedLimitKeys(), &RefusedConfigKeys()}) {
+  for (const RefusedKeys* keys : {&RefusedTopKeys(), &RefusedResourceKeys(), &RefusedLimitKeys(),
+                                  &RefusedConfigKeys(), &PlaceConfigKeys()}) {
     for (const auto& [key, why] : *keys) {
       EXPECT_NE(reference.find("`" + std::string(key) + "`"), std::string::npos) << key;
     }

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "spec/places/sections.h"
+#include "spec/text/infra.h"
 
 namespace stoker {
 
@@ -80,7 +81,7 @@ struct LimitsSpec {
 };
 
 struct ResourcesSpec {
-  std::string infra = "local";  // as spec/text/infra.h has it
+  std::string infra = kThisMachine;  // as spec/text/infra.h has it
   bool use_spot = false;
   std::map<std::string, std::string> labels;
   // Of each node. Unset: what the place has, or gives to who asks for nothing.

@@ -7,6 +7,7 @@
 #include "spec/cloud_machine.h"
 #include "spec/parse_state.h"
 #include "spec/sections.h"
+#include "spec/text/infra.h"
 #include "spec/text/known_keys.h"
 #include "spec/text/repository.h"
 
@@ -233,7 +234,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
     return;
   }
   const std::string infra = state->options.overrides.infra.value_or("");
-  const bool here = LowerCase(infra) == "local";
+  const bool here = LowerCase(infra) == kThisMachine;
   for (const YamlEntry& entry : root.entries) state->places[entry.key.text] = entry.value;
   std::vector<SpecField> fields = {
       {"name", [=](const YamlNode& v) { ReadName(v, reader, spec); }},

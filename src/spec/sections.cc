@@ -9,6 +9,7 @@
 #include "spec/choices.h"
 #include "spec/cloud_machine.h"
 #include "spec/machine.h"
+#include "spec/places/sections.h"
 #include "spec/text/infra.h"
 #include "spec/text/known_keys.h"
 
@@ -162,7 +163,7 @@ std::string InfraOf(const YamlNode& node, const std::string& flag, const JobSpec
 
 void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* reader,
                    JobSpec* spec) {
-  const bool here = LowerCase(flag) == "local";
+  const bool here = LowerCase(flag) == kThisMachine;
   if (node.IsNull()) return;  // as SkyPilot takes it; its lines are often commented out
   if (!reader->ExpectMap(node, "resources")) return;
   bool has_infra = false;
@@ -192,7 +193,7 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
   if (here) {
     for (SpecField& field : reader->IgnoredFields("resources", {"infra", "cloud"})) {
       fields.push_back({field.name, [ignore = field.read](const YamlNode& v) {
-                          if (!v.IsScalar() || LowerCase(v.text) != "local") ignore(v);
+                          if (!v.IsScalar() || LowerCase(v.text) != kThisMachine) ignore(v);
                         }});
     }
     for (SpecField& field : reader->IgnoredFields("resources", MachineKeys())) {
@@ -360,10 +361,16 @@ void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* sp
     };
     reader->ReadMap(own, "config.stoker", {{"ending", read_ending}}, {});
   };
-  std::vector<SpecField> fields;
-  if (here) fields = reader->IgnoredFields("config", MachineConfigKeys());
+  std::vector<std::string_view> ignored;
+  if (here) ignored = MachineConfigKeys();
+  RefusedKeys refused = RefusedConfigKeys();
+  for (const auto& [key, why] : PlaceConfigKeys()) {
+    if (here) ignored.push_back(key);
+    refused.emplace(key, why);
+  }
+  std::vector<SpecField> fields = reader->IgnoredFields("config", ignored);
   fields.push_back({"stoker", read_stoker});
-  reader->ReadMap(node, "config", fields, RefusedConfigKeys());
+  reader->ReadMap(node, "config", fields, refused);
 }
 
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,

@@ -6,8 +6,10 @@
 #include <map>
 
 #include "base/text.h"
+#include "spec/places/sections.h"
 #include "spec/sections.h"
 #include "spec/text/host_words.h"
+#include "spec/text/infra.h"
 #include "spec/text/json_text.h"
 #include "spec/text/shell_env.h"
 
@@ -86,7 +88,7 @@ Setting StoreSetting() {
 }
 
 Setting InfraSetting() {
-  return {{"resources.infra", "where jobs run when neither file nor flag says it", "local"},
+  return {{"resources.infra", "where jobs run when neither file nor flag says it", kThisMachine},
           [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
             JobSpec spec;
             const size_t before = r->errors().size();
@@ -159,123 +161,21 @@ std::optional<Setting> FindPool(std::string_view name) {
   return PoolSetting(pool);
 }
 
-Setting LoginSetting() {
-  return {{"slurm.login", "the host that has Slurm's commands, where this one lacks them",
-           "this machine"},
-          [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
-            std::vector<std::string> hosts;
-            AddHost(v, "slurm.login", r, &hosts);
-            if (!hosts.empty()) s->slurm_login = hosts[0];
-          },
-          [](const Settings& s) { return s.slurm_login; },
-          [](Settings* s) { s->slurm_login.clear(); }};
-}
-
-Setting ProfileSetting() {
-  return {
-      {"aws.instance_profile", "the instance profile of machines of EC2: their rights", "stoker"},
-      [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
-        const auto line = r->Line(v, "aws.instance_profile");
-        if (!line) return;
-        // Names of IAM have '+', '=', ',' and '@', too.
-        if (line->size() <= 128 &&
-            line->find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    "0123456789._-+=,@") == std::string::npos) {
-          s->aws_instance_profile = *line;
-        } else {
-          r->Error(v, "'aws.instance_profile' is not a name of IAM: " + Quoted(*line),
-                   "Write its name, not its ARN");
-        }
-      },
-      [](const Settings& s) { return s.aws_instance_profile; },
-      [](Settings* s) { s->aws_instance_profile.clear(); }};
-}
-
-// A word for Google, whose form is `fits`.
-Setting GoogleSetting(const SettingKey& key, std::string Settings::*word,
-                      bool (*fits)(std::string_view), const std::string& write) {
-  const std::string name = key.name;
-  return {key,
+// Of a single provider.
+Setting OfPlace(const PlaceSetting& one) {
+  const std::string name = one.name;
+  return {{name, one.meaning, one.built_in},
           [=](const YamlNode& v, Home, SpecReader* r, Settings* s) {
             const auto line = r->Line(v, name);
             if (!line) return;
-            if (fits(*line)) {
-              s->*word = *line;
+            if (one.fits(*line)) {
+              s->places[name] = *line;
             } else {
-              r->Error(v, "'" + name + "' cannot be " + Quoted(*line), write);
+              r->Error(v, "'" + name + "' cannot be " + Quoted(*line), one.write);
             }
           },
-          [=](const Settings& s) { return s.*word; }, [=](Settings* s) { (s->*word).clear(); }};
-}
-
-// "my-project", "default": RFC 1035.
-bool IsGoogleName(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && text[0] >= 'a' && text[0] <= 'z' &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
-}
-
-// "default", or "HOST-PROJECT/NAME" of a shared one.
-bool IsNetworkName(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return IsGoogleName(text);
-  return IsGoogleName(text.substr(0, slash)) && IsGoogleName(text.substr(slash + 1));
-}
-
-bool IsAccountName(std::string_view text) {
-  const size_t at = text.find('@');
-  return at != std::string_view::npos && IsGoogleName(text.substr(0, at)) &&
-         IsSafeName(text.substr(at + 1));
-}
-
-// "projects/123/locations/global/workloadIdentityPools/POOL/providers/PROVIDER", by the project's
-// number. Source: "Configure Workload Identity Federation with AWS" (IAM documentation).
-bool IsIdentityProvider(std::string_view text) {
-  const std::vector<std::string> words = Split(text, '/');
-  const auto is_number = [](const std::string& word) {
-    return !word.empty() && word.size() <= 20 &&
-           word.find_first_not_of("0123456789") == std::string::npos;
-  };
-  const auto is_id = [](const std::string& word) {
-    return word.size() >= 4 && word.size() <= 32 &&
-           word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
-  };
-  return words.size() == 8 && words[0] == "projects" && is_number(words[1]) &&
-         words[2] == "locations" && words[3] == "global" && words[4] == "workloadIdentityPools" &&
-         is_id(words[5]) && words[6] == "providers" && is_id(words[7]);
-}
-
-bool IsTruth(std::string_view text) { return text == "true" || text == "false"; }
-
-std::vector<Setting> AwsSettings() {
-  return {ProfileSetting(),
-          GoogleSetting({"aws.google_identity",
-                         "how Google knows machines of EC2: a provider of workload identity",
-                         "it does not, and they reach no gs://"},
-                        &Settings::aws_google_identity, IsIdentityProvider,
-                        "Write projects/NUMBER/locations/global/workloadIdentityPools/POOL/"
-                        "providers/PROVIDER, with the project's number"),
-          GoogleSetting({"aws.google_account", "the account of Google that they act as there",
-                         "they act as themselves"},
-                        &Settings::aws_google_account, IsAccountName,
-                        "Write its e-mail: name@project.iam.gserviceaccount.com")};
-}
-
-std::vector<Setting> GcpSettings() {
-  return {
-      GoogleSetting(
-          {"gcp.project", "the project for machines of Google", "as Google's other tools have it"},
-          &Settings::gcp_project, IsGoogleName, "Write its id: small letters, digits, -"),
-      GoogleSetting({"gcp.service_account", "the account that machines of Google run as",
-                     "stoker@PROJECT.iam.gserviceaccount.com"},
-                    &Settings::gcp_service_account, IsAccountName,
-                    "Write its e-mail: name@project.iam.gserviceaccount.com"),
-      GoogleSetting({"gcp.network", "the VPC network of machines of Google", "default"},
-                    &Settings::gcp_network, IsNetworkName, "Write NAME, or PROJECT/NAME"),
-      GoogleSetting({"gcp.subnetwork", "the subnetwork of such machines", "that of the network"},
-                    &Settings::gcp_subnetwork, IsNetworkName, "Write NAME, or PROJECT/NAME"),
-      GoogleSetting(
-          {"gcp.external_ip", "whether such machines have an address of the internet", "true"},
-          &Settings::gcp_external_ip, IsTruth, "Write true or false")};
+          [=](const Settings& s) { return s.Of(name); },
+          [=](Settings* s) { s->places.erase(name); }};
 }
 
 using Bound = std::optional<int64_t>;
@@ -314,7 +214,6 @@ const std::vector<Setting>& AllSettings() {
          [](Settings* s) { s->stop_grace.reset(); }},
         ShellSetting(),
         MeSetting(),
-        LoginSetting(),
         KeptSetting({"limits.kept_size",
                      "without 'outputs': how much is kept of what a program made", "2GiB"},
                     &Settings::kept_size, ReadKeptSize),
@@ -328,8 +227,8 @@ const std::vector<Setting>& AllSettings() {
          [](const Settings& s) { return s.color; },
          [](Settings* s) { s->color.clear(); }},
     };
-    for (const auto& more : {AwsSettings(), GcpSettings()}) {
-      settings.insert(settings.end(), more.begin(), more.end());
+    for (const PlaceSection& section : AllPlaceSections()) {
+      for (const PlaceSetting& one : section.settings) settings.push_back(OfPlace(one));
     }
     return settings;
   }();

@@ -3,6 +3,7 @@
 // Pure: the caller reads and writes the file. docs/job-file.md has the keys.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,18 +28,17 @@ struct Settings {
   std::string me;                        // id of the person; "" = what was made at first use
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
-  std::string aws_instance_profile;      // aws.instance_profile; "" = not set
-  std::string aws_google_identity;       // aws.google_identity, "projects/…"; "" = not set
-  std::string aws_google_account;        // aws.google_account, an e-mail; "" = not set
-  std::string gcp_project;               // gcp.project; "" = as Google's other tools have it
-  std::string gcp_network;               // gcp.network, or gcp.subnetwork; "" = the default one
-  std::string gcp_subnetwork;
-  std::string gcp_service_account;  // gcp.service_account, an e-mail; "" = stoker@PROJECT
-  std::string gcp_external_ip;      // gcp.external_ip: "true", "false"; "" = not set
-  std::string slurm_login;          // slurm.login, a host for ssh; "" = Slurm's commands here
+  // Those of single providers that are set, by name ("aws.instance_profile"): spec/places/ has
+  // them.
+  std::map<std::string, std::string, std::less<>> places;
   // pools.NAME: machines that ssh reaches, in the order written.
   std::map<std::string, std::vector<std::string>> pools;
   bool operator==(const Settings&) const = default;
+  // Of `places`; "" = not set.
+  std::string Of(std::string_view name) const {
+    const auto found = places.find(name);
+    return found == places.end() ? "" : found->second;
+  }
 };
 
 struct SettingKey {

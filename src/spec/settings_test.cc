@@ -143,7 +143,7 @@ TEST(SettingsTest, PoolsAreNamedByTheirOwner) {
   EXPECT_EQ(s->pools.at("lab"), (std::vector<std::string>{"me@box1", "box2"}));
   EXPECT_EQ(s->pools.at("two"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(s->pools.at("one"), (std::vector<std::string>{"c"}));
-  EXPECT_EQ(s->slurm_login, "me@front");
+  EXPECT_EQ(s->Of("slurm.login"), "me@front");
   const auto again = ParseSettings(PrintSettings(*s), "config.yaml", "");
   ASSERT_TRUE(again.ok()) << again.status().ToString();
   EXPECT_EQ(*again, *s);

@@ -8,19 +8,30 @@ from test.tidy import cpp
 # The words of providers in code, as a whole or at the front of a part of a name.
 NAME = re.compile(r"(?:Ec2|Gce|Gcp|Aws|Slurm)(?![a-z])|\b(?:ec2|gce|gcp|aws|slurm)(?![a-z])")
 LITERAL = re.compile(r'"(?:ec2|gce|gcp|aws|slurm)"')
+# `local` and `ssh` are English, a verb and a program, too: what names them is a literal or an include.
+WORD = re.compile(r'"(?:local|ssh)"')
 COMMENT = re.compile(r"//[^\n]*")
-FOLDER = re.compile(r"provider/(?!local/|cloud/|agent/)\w+/")
+FOLDER = re.compile(r"provider/(?!cloud/|agent/)\w+/")
+# This machine, which people sit at and nodes run on, whoever lends the job's machines: its state folder,
+# what is private there, what it has, and which computer it is.
+HERE = re.compile(r"provider/local/local_(?:boot|capacity|private|prospect|provider)\.h")
 # docs/decisions/0054-one-line-for-a-provider.md says why each of these may.
 FREE = (
     "src/provider/registry.",
     "src/aws/",  # credentials and signatures, which stores need, too
     "src/google/",
     "src/store/",  # buckets of the same companies
-    "src/spec/places/",  # sections of the job file, read before there is a provider: a line for each
-    "src/spec/text/known_keys.",  # keys of SkyPilot's files
-    "src/spec/settings.",  # and those of the settings
+    "src/spec/places/",  # keys of job files and settings, read before there is a provider
 )
 OWN = re.compile(r"src/provider/(?:ec2|gce|slurm|ssh)/")
+FREE_WORD = (
+    "src/provider/local/",
+    "src/job/request.h",  # this machine in records
+    "src/spec/text/infra.h",  # … and in job files
+    "src/cli/ssh.cc",  # the verb
+    "src/client/submit/pins.cc",  # the program: git's
+    "src/provider/cloud/ssh_words.cc",  # … and that of `stoker ssh`
+)
 
 
 def check(name, text):
@@ -28,11 +39,13 @@ def check(name, text):
     if not name.startswith("src/") or name.endswith("_test.cc") or name.startswith(FREE) or OWN.match(name):
         return
     for number, path in cpp.includes(text):
-        if FOLDER.match(path):
+        here = HERE.fullmatch(path) or (path.startswith("provider/local/") and name.startswith("src/provider/"))
+        if FOLDER.match(path) and not here:
             yield number, "provider", f"{path}: ask its broker (port/broker.h)"
     code = cpp.blank(text)
-    for match in NAME.finditer(code):
-        yield cpp.line_at(code, match.start()), "provider", f"{match.group()} is named here"
     said = COMMENT.sub("", text)
-    for match in LITERAL.finditer(said):
-        yield cpp.line_at(said, match.start()), "provider", f"{match.group()} is named here"
+    found = [(code, match) for match in NAME.finditer(code)] + [(said, match) for match in LITERAL.finditer(said)]
+    if not name.startswith(FREE_WORD):
+        found += [(said, match) for match in WORD.finditer(said)]
+    for where, match in found:
+        yield cpp.line_at(where, match.start()), "provider", f"{match.group()} is named here"

@@ -237,6 +237,11 @@ class TidyTest(unittest.TestCase):
         for text in ("if (place == kEc2Provider) return;", "gce::Api api;", "SlurmTie tie;"):
             self.one("src/job/x.cc", HEAD + text + "\n", 2, "provider")
         self.one("src/job/x.cc", HEAD + 'bool b = name == "aws";\n', 2, "provider")
+        self.one("src/job/x.cc", HEAD + 'bool b = name == "ssh";\n', 2, "provider")
+        self.one("src/job/x.cc", HEAD + 'bool b = name == "local";\n', 2, "provider")
+        for path, is_free in (("provider/local/local_turns.h", False), ("provider/local/local_private.h", True)):
+            found = [rule for _, _, rule in self.breaches({"src/client/x.cc": f'{HEAD}#include "{path}"\n'})]
+            self.assertEqual("provider" not in found, is_free, path)
         for free in ('// of "ec2"', 'Next("see aws/REGION");', "int laws, Awsome;"):
             self.assertEqual(self.breaches({"src/job/x.cc": HEAD + free + "\n"}), [], free)
         for room in ("src/provider/ec2/x.cc", "src/provider/registry.cc", "src/job/x_test.cc"):

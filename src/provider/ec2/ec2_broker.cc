@@ -12,6 +12,7 @@
 #include "provider/ec2/ec2_offers.h"
 #include "provider/ec2/ec2_rights.h"
 #include "provider/ec2/ec2_shell.h"
+#include "spec/places/ec2/section.h"
 #include "sys/folder_cache.h"
 
 namespace stoker {
@@ -118,7 +119,7 @@ class Ec2Broker : public Broker {
   }
 
   std::string Profile() const {
-    const std::string& given = options_.settings.aws_instance_profile;
+    const std::string given = options_.settings.Of(kAwsProfile);
     return given.empty() ? kUsualProfile : given;
   }
 

@@ -4,6 +4,7 @@
 #include "aws/account/account.h"
 #include "aws/config.h"
 #include "base/text.h"
+#include "spec/places/ec2/section.h"
 #include "store/open_gcs.h"
 #include "store/open_s3.h"
 
@@ -32,7 +33,7 @@ std::string InGoogle(const OfferAsk& ask) {
 
 // Google lets in whom it knows: machines of EC2 have no identity there by themselves.
 Status CheckKnownToGoogle(const std::string& what, const Settings& settings) {
-  if (settings.aws_google_identity.empty()) {
+  if (settings.Of(kAwsGoogleIdentity).empty()) {
     return Status(Code::kInvalid,
                   "machines of EC2 cannot reach " + what + ", since Google does not know them",
                   "Let it know them by workload identity federation (docs/aws.md), and name the "
@@ -81,12 +82,12 @@ Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
   wish.reservation = aws.capacity_reservation;
   wish.subnets = aws.subnets;
   wish.groups = aws.security_groups;
-  wish.profile = settings.aws_instance_profile;
+  wish.profile = settings.Of(kAwsProfile);
   wish.store_region = bucket.region;
   wish.s3_endpoint = bucket.endpoint;
   if (!InGoogle(ask).empty()) {
-    wish.google_identity = settings.aws_google_identity;
-    wish.google_account = settings.aws_google_account;
+    wish.google_identity = settings.Of(kAwsGoogleIdentity);
+    wish.google_account = settings.Of(kAwsGoogleAccount);
   }
   STOKER_ASSIGN(wish.ec2_endpoint, AwsEndpointUrl(account.outside, account.config, "ec2"));
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of EC2", wish.ec2_endpoint, "AWS_ENDPOINT_URL"));

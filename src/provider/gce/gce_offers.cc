@@ -7,6 +7,7 @@
 #include "google/gcloud_config.h"
 #include "net/system.h"
 #include "provider/gce/gce_request.h"
+#include "spec/places/gce/section.h"
 #include "store/open_gcs.h"
 
 namespace stoker {
@@ -59,8 +60,8 @@ std::string UsualRegion(const GcloudConfig& gcloud) {
 // The setting, else what Google's other tools have: GOOGLE_CLOUD_PROJECT, else `gcloud`'s own. "" =
 // none is set.
 std::string ProjectOf(const Settings& settings, const GcloudConfig& gcloud) {
-  if (!settings.gcp_project.empty()) return settings.gcp_project;
-  const std::string given = First({"GOOGLE_CLOUD_PROJECT"});
+  std::string given = settings.Of(kGcpProject);
+  if (given.empty()) given = First({"GOOGLE_CLOUD_PROJECT"});
   return given.empty() ? gcloud.project : given;
 }
 
@@ -83,10 +84,10 @@ Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
   wish.cluster = !ask.spec.sections.gcp.placement.empty();
   wish.restart = ask.spec.on_stop == OnStop::kRestart;
   wish.attributes = AttributesOf(ask.spec, say);
-  wish.network = settings.gcp_network;
-  wish.subnetwork = settings.gcp_subnetwork;
-  wish.service_account = settings.gcp_service_account;
-  wish.external_ip = settings.gcp_external_ip != "false";
+  wish.network = settings.Of(kGcpNetwork);
+  wish.subnetwork = settings.Of(kGcpSubnetwork);
+  wish.service_account = settings.Of(kGcpServiceAccount);
+  wish.external_ip = settings.Of(kGcpExternalIp) != "false";
   wish.storage_endpoint = GcsEmulator();
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of Cloud Storage", wish.storage_endpoint,
                                   "STORAGE_EMULATOR_HOST"));

@@ -13,7 +13,7 @@ inline constexpr BrokerTraits kLocalBroker{
     .name = kLocalProvider,
     .title = "this machine",
     .machines = "machines of this computer",
-    .infra = {.word = "local", .form = "local", .meaning = "this machine"},
+    .infra = {.word = kThisMachine, .form = kThisMachine, .meaning = "this machine"},
     .has_line = true};
 
 class LocalBroker : public Broker {

@@ -40,7 +40,7 @@ std::optional<int64_t> JobOfProcess(pid_t pid) {
 
 }  // namespace
 
-std::string SlurmJobName(int64_t job) { return "Slurm's job " + std::to_string(job); }
+std::string AllocationName(int64_t job) { return "Slurm's job " + std::to_string(job); }
 
 std::string EncodeTie(const AllocationTie& tie) {
   return std::string(kTieWord) + std::to_string(tie.job) +
@@ -113,7 +113,7 @@ AllocationSeen JudgeAllocation(int64_t job, const std::optional<SlurmJobSeen>& r
   AllocationSeen seen;
   if (!row) {
     seen.state = AllocationState::kOver;
-    seen.why = SlurmJobName(job) + ": Slurm does not know it any more";
+    seen.why = AllocationName(job) + ": Slurm does not know it any more";
     return seen;
   }
   const bool ends = row->Has("COMPLETING") || (row->preempted && row->Has("RUNNING"));
@@ -121,9 +121,9 @@ AllocationSeen JudgeAllocation(int64_t job, const std::optional<SlurmJobSeen>& r
     seen.state = row->Ended() ? AllocationState::kOver : AllocationState::kEnds;
     seen.why = SlurmEndInWords(*row);
     if (row->Has("COMPLETED") || row->Has("FAILED"))
-      seen.why = SlurmJobName(job) + ": its script ended";
+      seen.why = AllocationName(job) + ": its script ended";
     if (row->states.size() == 1 && row->Has("COMPLETING"))
-      seen.why = SlurmJobName(job) + ": it ends";
+      seen.why = AllocationName(job) + ": it ends";
     if (row->Has("RUNNING")) seen.until = row->ends;
     return seen;
   }
@@ -131,7 +131,7 @@ AllocationSeen JudgeAllocation(int64_t job, const std::optional<SlurmJobSeen>& r
   seen.near = row->ends - std::min(kMostLead, (row->ends - row->started) / 4);
   if (now < seen.near) return seen;
   seen.state = AllocationState::kEnds;
-  seen.why = SlurmJobName(job) + ": its time limit is near";
+  seen.why = AllocationName(job) + ": its time limit is near";
   seen.until = row->ends;
   return seen;
 }
@@ -142,7 +142,7 @@ Result<AllocationSeen> AskAllocation(SlurmTools& tools, int64_t job, WallTime no
 }
 
 Status MayLaunchTied(const AllocationTie& tie, bool inside, const Result<AllocationSeen>& seen) {
-  const std::string where = "inside " + SlurmJobName(tie.job);
+  const std::string where = "inside " + AllocationName(tie.job);
   if (!seen.ok() && !seen.status().Is(Code::kDenied)) {
     return Status(Code::kUnavailable,
                   "it was started " + where +

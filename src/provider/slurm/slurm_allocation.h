@@ -16,7 +16,7 @@
 
 namespace stoker {
 
-std::string SlurmJobName(int64_t job);  // "Slurm's job 12"
+std::string AllocationName(int64_t job);  // "Slurm's job 12"
 
 // `of` is neither looked at nor set.
 std::string EncodeTie(const AllocationTie& tie);  // words

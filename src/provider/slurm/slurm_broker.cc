@@ -14,6 +14,7 @@
 #include "provider/slurm/slurm_provider.h"
 #include "provider/slurm/slurm_queue.h"
 #include "provider/slurm/slurm_tools.h"
+#include "spec/places/slurm/section.h"
 #include "spec/places/slurm/words.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
@@ -50,7 +51,7 @@ std::vector<int64_t> JobsOf(const Job& job) {
 class SlurmBroker : public Broker {
  public:
   SlurmBroker(const ProviderOptions& options, Clock& clock)
-      : options_(options), clock_(clock), tools_(options.settings.slurm_login) {}
+      : options_(options), clock_(clock), tools_(options.settings.Of(kSlurmLogin)) {}
 
   const BrokerTraits& traits() const override { return kSlurmBroker; }
 
@@ -58,7 +59,7 @@ class SlurmBroker : public Broker {
     if (!provider_) {
       SlurmOptions slurm;
       slurm.state_dir = options_.state_dir;
-      slurm.login = options_.settings.slurm_login;
+      slurm.login = options_.settings.Of(kSlurmLogin);
       STOKER_ASSIGN(provider_, MakeSlurmProvider(slurm, clock_));
     }
     return provider_.get();
@@ -103,8 +104,8 @@ class SlurmBroker : public Broker {
   }
 
   std::vector<std::string> Words() override {
-    const bool there =
-        !options_.settings.slurm_login.empty() || FindProgram("sbatch", Variable("PATH"), "/").ok();
+    const bool there = !options_.settings.Of(kSlurmLogin).empty() ||
+                       FindProgram("sbatch", Variable("PATH"), "/").ok();
     return there ? std::vector<std::string>{kSlurmProvider} : std::vector<std::string>();
   }
 

@@ -17,6 +17,7 @@ inline constexpr BrokerTraits kSshBroker{.name = "ssh",
                                                    .form = "ssh/POOL",
                                                    .meaning = "machines that ssh reaches"},
                                          .elsewhere = true,
+                                         .may_be_here = true,
                                          .has_line = true,
                                          .nodes_stay_alone = true,
                                          .secrets_also_on = "the boxes that run the job"};

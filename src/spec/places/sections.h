@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sections of a job file that single providers have. A line here is all that names them.
+// What single providers have in job files and settings. A line here is all that names them.
 #pragma once
 
 #include <string>
@@ -24,9 +24,13 @@ struct PlaceSection {
   std::string_view key;
   void (*read)(const YamlNode& node, SpecReader* reader, PlaceSections* to);
   std::string (*print)(const PlaceSections& from);  // its lines; "" when nothing is asked for
+  const std::vector<PlaceSetting>& settings;
 };
 
 // In the order in which they are printed.
 const std::vector<PlaceSection>& AllPlaceSections();
+
+// Keys of `config` in files of SkyPilot's that are of a place, and what to do instead.
+const RefusedKeys& PlaceConfigKeys();
 
 }  // namespace stoker

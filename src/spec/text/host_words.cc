@@ -30,9 +30,7 @@ void AddHost(const YamlNode& node, const std::string& what, SpecReader* reader,
   const auto word = reader->Line(node, what);
   if (!word) return;
   if (!IsHostWord(*word)) {
-    reader->Error(node, "'" + what + "' cannot be " + Quoted(*word),
-                  "Write a host as ssh takes it, box or user@box; what else ssh needs for it "
-                  "(port, key, jump host) goes into ~/.ssh/config");
+    reader->Error(node, "'" + what + "' cannot be " + Quoted(*word), kWriteHost);
   } else if (std::find(hosts->begin(), hosts->end(), *word) != hosts->end()) {
     reader->Error(node, "'" + what + "' has " + Quoted(*word) + " twice", "Remove one");
   } else {

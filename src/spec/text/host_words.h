@@ -13,6 +13,9 @@ namespace stoker {
 // "box", "user@box", "10.0.0.7": a word for ssh, which ~/.ssh/config may explain. Never an option,
 // never anything that a shell would read otherwise.
 bool IsHostWord(std::string_view word);
+inline constexpr char kWriteHost[] =
+    "Write a host as ssh takes it, box or user@box; what else ssh needs for it (port, key, jump "
+    "host) goes into ~/.ssh/config";
 
 // To `hosts`, which has each once; else an error of the key `what`.
 void AddHost(const YamlNode& node, const std::string& what, SpecReader* reader,

@@ -17,7 +17,7 @@ struct KnownKind {
 
 std::vector<KnownKind>& AllKinds() {
   static std::vector<KnownKind> all = {
-      {"local", {.word = "local", .form = "local", .meaning = "this machine"}}};
+      {kThisMachine, {.word = kThisMachine, .form = kThisMachine, .meaning = "this machine"}}};
   return all;
 }
 

@@ -10,6 +10,9 @@
 
 namespace stoker {
 
+// The word for this machine, where jobs run unless somebody says otherwise.
+inline constexpr char kThisMachine[] = "local";
+
 // The parts of the word. Each but the first may be empty: not given.
 struct Infra {
   std::string provider;  // as Place::provider: "local", "slurm", "ssh"

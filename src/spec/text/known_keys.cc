@@ -58,9 +58,8 @@ const std::vector<std::string_view>& MachineKeys() {
 }
 
 const std::vector<std::string_view>& MachineConfigKeys() {
-  static const std::vector<std::string_view> keys = {"docker", "kubernetes", "nvidia_gpus",
-                                                     "aws",    "gcp",        "azure",
-                                                     "slurm",  "ssh",        "allowed_clouds"};
+  static const std::vector<std::string_view> keys = {"docker", "kubernetes", "nvidia_gpus", "azure",
+                                                     "allowed_clouds"};
   return keys;
 }
 
@@ -90,11 +89,7 @@ const RefusedKeys& RefusedConfigKeys() {
       {"docker", "Start the container in 'run'"},
       {"kubernetes", "Remove it: stoker asks no Kubernetes"},
       {"nvidia_gpus", "Remove it: that is for Kubernetes, which stoker does not ask"},
-      {"aws", "Remove it: what stoker asks of EC2 stands under 'aws' of the job file"},
-      {"gcp", "Remove it: what stoker asks of Google stands under 'gcp' of the job file"},
       {"azure", "Remove it: stoker asks no Azure"},
-      {"slurm", "Remove it: what Slurm is asked stands under 'slurm' of the job file"},
-      {"ssh", "Remove it: pools of boxes stand in the settings (stoker config)"},
       {"hooks", "Handle SIGTERM in the program, or set 'checkpoints.signal'"},
       {"jobs", "There is no controller machine: remove it"},
       {"api_server", "There is no server: remove it"},

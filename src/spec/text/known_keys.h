@@ -20,8 +20,9 @@ const RefusedKeys& RefusedInputKeys();
 const RefusedKeys& RefusedLimitKeys();
 const RefusedKeys& RefusedConfigKeys();
 
-// Those of 'resources' and of 'config' that say which machines, and nothing about the program: what
-// --infra local ignores. The image is one: the job runs on this machine's own system.
+// Those of 'resources' and, but for keys of single places (spec/places/sections.h), of 'config'
+// that say which machines, and nothing about the program: what --infra local ignores. The image is
+// one: the job runs on this machine's own system.
 const std::vector<std::string_view>& MachineKeys();
 const std::vector<std::string_view>& MachineConfigKeys();
 

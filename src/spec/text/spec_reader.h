@@ -28,6 +28,15 @@ struct SpecField {
 // Keys that are understood but not built yet: key to what to do instead.
 using RefusedKeys = std::map<std::string_view, std::string_view>;
 
+// A setting that a single provider has: one word.
+struct PlaceSetting {
+  const char* name;      // "aws.instance_profile"
+  const char* meaning;   // as SettingKey has it
+  const char* built_in;  // what holds when it is not set
+  bool (*fits)(std::string_view word);
+  const char* write;  // what to do where it does not
+};
+
 class SpecReader {
  public:
   explicit SpecReader(std::string file) : file_(std::move(file)) {}

@@ -80,7 +80,7 @@ class NodeInside : public TiedNode {
 
 class OfSlurm : public Allocations {
  public:
-  std::string Name(int64_t job) const override { return SlurmJobName(job); }
+  std::string Name(int64_t job) const override { return AllocationName(job); }
 
   std::optional<AllocationHere> Here() const override {
     const auto inside = SlurmInsideHere();

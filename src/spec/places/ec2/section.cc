@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "spec/text/google_words.h"
 #include "spec/text/json_text.h"
 
 namespace stoker {
@@ -43,6 +44,31 @@ void ReadGroup(const YamlNode& node, SpecReader* reader, AwsSpec* aws) {
     reader->Error(node, "a name in 'aws.security_groups' is longer than any of EC2's",
                   "Write the group's name, or its id: sg-…");
   }
+}
+
+// Names of IAM have '+', '=', ',' and '@', too.
+bool IsProfile(std::string_view text) {
+  return text.size() <= 128 &&
+         text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+             "+=,@") == std::string_view::npos;
+}
+
+// "projects/123/locations/global/workloadIdentityPools/POOL/providers/PROVIDER", by the project's
+// number. Source: "Configure Workload Identity Federation with AWS" (IAM documentation).
+bool IsIdentityProvider(std::string_view text) {
+  const std::vector<std::string> words = Split(text, '/');
+  const auto is_number = [](const std::string& word) {
+    return !word.empty() && word.size() <= 20 &&
+           word.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const auto is_id = [](const std::string& word) {
+    return word.size() >= 4 && word.size() <= 32 &&
+           word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+  };
+  return words.size() == 8 && words[0] == "projects" && is_number(words[1]) &&
+         words[2] == "locations" && words[3] == "global" && words[4] == "workloadIdentityPools" &&
+         is_id(words[5]) && words[6] == "providers" && is_id(words[7]);
 }
 
 }  // namespace
@@ -97,6 +123,19 @@ std::string PrintAws(const AwsSpec& aws) {
   list("subnet", aws.subnets);
   list("security_groups", aws.security_groups);
   return out.empty() ? "" : "aws:\n" + out;
+}
+
+const std::vector<PlaceSetting>& AwsSettings() {
+  static const std::vector<PlaceSetting> all = {
+      {kAwsProfile, "the instance profile of machines of EC2: their rights", "stoker", IsProfile,
+       "Write its name in IAM, not its ARN"},
+      {kAwsGoogleIdentity, "how Google knows machines of EC2: a provider of workload identity",
+       "it does not, and they reach no gs://", IsIdentityProvider,
+       "Write projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER, with "
+       "the project's number"},
+      {kAwsGoogleAccount, "the account of Google that they act as there", "they act as themselves",
+       IsGoogleAccount, "Write its e-mail: name@project.iam.gserviceaccount.com"}};
+  return all;
 }
 
 }  // namespace stoker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `aws` of a job file.
+// The section `aws` of a job file and of the settings.
 #pragma once
 
 #include <string>
@@ -22,5 +22,10 @@ struct AwsSpec {
 void ReadAws(const YamlNode& node, SpecReader* reader, AwsSpec* aws);
 // Its lines; "" when nothing is asked for.
 std::string PrintAws(const AwsSpec& aws);
+
+inline constexpr char kAwsProfile[] = "aws.instance_profile";
+inline constexpr char kAwsGoogleIdentity[] = "aws.google_identity";  // "projects/…"
+inline constexpr char kAwsGoogleAccount[] = "aws.google_account";    // an e-mail
+const std::vector<PlaceSetting>& AwsSettings();
 
 }  // namespace stoker

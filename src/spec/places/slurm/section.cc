@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "spec/places/slurm/words.h"
+#include "spec/text/host_words.h"
 #include "spec/text/json_text.h"
 
 namespace stoker {
@@ -100,6 +101,13 @@ std::string PrintSlurm(const SlurmSpec& slurm) {
     for (const std::string& option : slurm.options) out += "    - " + JsonString(option) + "\n";
   }
   return out.empty() ? "" : "slurm:\n" + out;
+}
+
+const std::vector<PlaceSetting>& SlurmSettings() {
+  static const std::vector<PlaceSetting> all = {
+      {kSlurmLogin, "the host that has Slurm's commands, where this one lacks them", "this machine",
+       IsHostWord, kWriteHost}};
+  return all;
 }
 
 }  // namespace stoker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `slurm` of a job file: what sbatch is asked for.
+// The section `slurm` of a job file, what sbatch is asked for, and of the settings.
 #pragma once
 
 #include <optional>
@@ -27,5 +27,8 @@ struct SlurmSpec {
 void ReadSlurm(const YamlNode& node, SpecReader* reader, SlurmSpec* slurm);
 // Its lines; "" when nothing is asked for.
 std::string PrintSlurm(const SlurmSpec& slurm);
+
+inline constexpr char kSlurmLogin[] = "slurm.login";  // a host for ssh
+const std::vector<PlaceSetting>& SlurmSettings();
 
 }  // namespace stoker

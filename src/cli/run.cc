@@ -33,18 +33,10 @@ struct RunOptions {
   bool outlive = false;
   bool dry_run = false;
   bool spot = false;
-  std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
-  std::string stop_grace, keep_failed, max_restarts, ending, cpus, memory, gpus, priority,
-      instance_type, image, disk_size;
   bool no_shell_env = false;
-  std::string shell_env;
-  std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs, stop_when,
-      includes;
+  client::VariableFlags variables;
+  SpecOverrides flags;
 };
-
-std::optional<std::string> Given(const std::string& value) {
-  return value.empty() ? std::nullopt : std::optional<std::string>(value);
-}
 
 std::string AbsoluteFrom(const std::string& path) {
   if (path[0] == '/' || path[0] == '~') return path;
@@ -62,41 +54,14 @@ std::string InputFrom(const std::string& text) {
 }
 
 SpecOverrides Overrides(const RunOptions& options, const client::GivenVariables& given) {
-  SpecOverrides overrides;
-  overrides.name = Given(options.name);
+  SpecOverrides flags = options.flags;
   // On the command line a folder is meant as a shell means it, wherever the job file lies.
-  if (!options.workdir.empty()) {
-    const bool cloned = RepositoryOf(options.workdir).has_value();
-    overrides.workdir = cloned ? options.workdir : AbsoluteFrom(options.workdir);
-  }
-  overrides.num_nodes = Given(options.num_nodes);
-  overrides.infra = Given(options.infra);
-  if (options.spot) overrides.use_spot = true;
-  overrides.cpus = Given(options.cpus);
-  overrides.memory = Given(options.memory);
-  overrides.gpus = Given(options.gpus);
-  overrides.priority = Given(options.priority);
-  overrides.instance_type = Given(options.instance_type);
-  overrides.image = Given(options.image);
-  overrides.disk_size = Given(options.disk_size);
-  overrides.envs = given.envs;
-  overrides.secrets = given.secrets;
-  overrides.hyperparameters = options.hyperparameters;
-  for (const std::string& input : options.inputs) overrides.inputs.push_back(InputFrom(input));
-  overrides.outputs = options.outputs;
-  overrides.stop_when = options.stop_when;
-  overrides.includes = options.includes;
-  overrides.shell_env = Given(options.shell_env);
-  overrides.checkpoints = Given(options.checkpoints);
-  overrides.keep = Given(options.keep);
-  overrides.max_duration = Given(options.max_duration);
-  overrides.stall = Given(options.stall);
-  overrides.recovery = Given(options.recovery);
-  overrides.stop_grace = Given(options.stop_grace);
-  overrides.keep_failed = Given(options.keep_failed);
-  overrides.max_restarts = Given(options.max_restarts);
-  overrides.ending = Given(options.ending);
-  return overrides;
+  if (flags.workdir && !RepositoryOf(*flags.workdir)) flags.workdir = AbsoluteFrom(*flags.workdir);
+  if (options.spot) flags.use_spot = true;
+  flags.envs = given.envs;
+  flags.secrets = given.secrets;
+  for (std::string& input : flags.inputs) input = InputFrom(input);
+  return flags;
 }
 
 Result<ParseOptions> MakeParseOptions(Context& context, const RunOptions& options,
@@ -161,7 +126,7 @@ Result<JobSpec> ReadJobFile(Context& context, const RunOptions& options, ParseOp
   ParsedSpec parsed = ParseJobSpecAll(*text, parse);
   if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
   for (const std::string& note : parsed.notes) context.Say(note);
-  if (LowerCase(options.infra) == kThisMachine)
+  if (LowerCase(options.flags.infra.value_or("")) == kThisMachine)
     client::LeaveOutWhatIsMissing(context, context.given, &parsed.spec);
   return std::move(parsed.spec);
 }
@@ -204,12 +169,11 @@ Result<JobSpec> MakeSpec(Context& context, const RunOptions& options,
 
 Status Run(Context& context, const RunOptions& options) {
   EndOnInterrupt(kNotSubmitted);
-  if (options.no_shell_env && !options.shell_env.empty()) {
+  if (options.no_shell_env && options.flags.shell_env) {
     return Status(Code::kUsage, "both --shell-env and --no-shell-env were given",
                   "Give only one of them");
   }
-  STOKER_ASSIGN(const client::GivenVariables given,
-                client::ReadVariables({options.envs, options.env_files, options.secrets}));
+  STOKER_ASSIGN(const client::GivenVariables given, client::ReadVariables(options.variables));
   std::optional<client::FromJob> from;
   if (!options.from.empty()) {
     STOKER_ASSIGN(from, client::FindFrom(context, options.from, options.dry_run));
@@ -245,48 +209,54 @@ Status Run(Context& context, const RunOptions& options) {
 
 // What goes along with the job: code, variables, data; and what is kept.
 std::vector<Option> ContentOptions(RunOptions* o) {
-  return {{"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->envs, "NAME=VALUE"},
-          {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->env_files, "FILE"},
-          {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},
-          {"--no-shell-env", "Take no variables from this shell", &o->no_shell_env},
-          {"--shell-env",
-           "Take all of them; on this machine and Slurm",
-           &o->shell_env,
-           "",
-           false,
-           {"all"}},
-          {"--hp", "Set a hyperparameter, and {NAME} in the command", &o->hyperparameters,
-           "NAME=VALUE"},
-          {"--input", "Copy a folder or a bucket to the job first", &o->inputs, "NAME=SOURCE"},
-          {"--include", "Pack this, too, though git ignores it", &o->includes, "PATTERN"},
-          {"--output", "Keep this path of the work directory as an output", &o->outputs, "PATH"},
-          {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
-          {"--keep", "How many checkpoints to keep (0 = all)", &o->keep, "N"}};
+  return {
+      {"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->variables.envs,
+       "NAME=VALUE"},
+      {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->variables.env_files,
+       "FILE"},
+      {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->variables.secrets,
+       "NAME"},
+      {"--no-shell-env", "Take no variables from this shell", &o->no_shell_env},
+      {"--shell-env",
+       "Take all of them; on this machine and Slurm",
+       &o->flags.shell_env,
+       "",
+       false,
+       {"all"}},
+      {"--hp", "Set a hyperparameter, and {NAME} in the command", &o->flags.hyperparameters,
+       "NAME=VALUE"},
+      {"--input", "Copy a folder or a bucket to the job first", &o->flags.inputs, "NAME=SOURCE"},
+      {"--include", "Pack this, too, though git ignores it", &o->flags.includes, "PATTERN"},
+      {"--output", "Keep this path of the work directory as an output", &o->flags.outputs, "PATH"},
+      {"--checkpoints", "Where the program keeps its checkpoints", &o->flags.checkpoints, "PATH"},
+      {"--keep", "How many checkpoints to keep (0 = all)", &o->flags.keep, "N"}};
 }
 
 // When it ends, and what then.
 std::vector<Option> EndOptions(RunOptions* o) {
-  return {
-      {"--max-duration", "Stop the job when the program has run this long", &o->max_duration,
-       "DURATION"},
-      {"--stall", "Stop it after this long without output or checkpoint", &o->stall, "DURATION"},
-      {"--stop-when", "Stop it once its metrics say this", &o->stop_when, "RULE"},
-      {"--max-restarts", "How often to restart after a program's error", &o->max_restarts, "N"},
-      {"--recovery",
-       "Who may start a replacement machine",
-       &o->recovery,
-       "",
-       false,
-       {"node", "controller"}},
-      {"--outlive", "Go on after the sbatch that this runs inside of", &o->outlive},
-      {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
-      {"--keep-failed", "A cloud's machines stay so long if it fails", &o->keep_failed, "TIME"},
-      {"--ending",
-       "How to end every process of the program",
-       &o->ending,
-       "",
-       false,
-       {"pidns", "cgroup", "subreaper"}}};
+  return {{"--max-duration", "Stop the job when the program has run this long",
+           &o->flags.max_duration, "DURATION"},
+          {"--stall", "Stop it after this long without output or checkpoint", &o->flags.stall,
+           "DURATION"},
+          {"--stop-when", "Stop it once its metrics say this", &o->flags.stop_when, "RULE"},
+          {"--max-restarts", "How often to restart after a program's error", &o->flags.max_restarts,
+           "N"},
+          {"--recovery",
+           "Who may start a replacement machine",
+           &o->flags.recovery,
+           "",
+           false,
+           {"node", "controller"}},
+          {"--outlive", "Go on after the sbatch that this runs inside of", &o->outlive},
+          {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->flags.stop_grace, "DURATION"},
+          {"--keep-failed", "A cloud's machines stay so long if it fails", &o->flags.keep_failed,
+           "TIME"},
+          {"--ending",
+           "How to end every process of the program",
+           &o->flags.ending,
+           "",
+           false,
+           {"pidns", "cgroup", "subreaper"}}};
 }
 
 }  // namespace
@@ -316,19 +286,19 @@ Verb RunVerb() {
       {"--dry-run", "Check the job and print it as it would be stored", &o->dry_run},
       {"--from", "Go on from that job's checkpoints, with today's code", &o->from,
        "JOB[/CHECKPOINT]"},
-      {"-n,--name", "The job's name", &o->name, "NAME"},
-      {"--workdir", "The folder to pack and to run in", &o->workdir, "DIR"},
-      {"--infra", "Where to run: local, ssh/POOL, slurm, aws/REGION, gcp/REGION", &o->infra,
+      {"-n,--name", "The job's name", &o->flags.name, "NAME"},
+      {"--workdir", "The folder to pack and to run in", &o->flags.workdir, "DIR"},
+      {"--infra", "Where to run: local, ssh/POOL, slurm, aws/REGION, gcp/REGION", &o->flags.infra,
        "WHERE"},
       {"--spot", "Accept machines that may be interrupted", &o->spot},
-      {"--num-nodes", "The number of nodes", &o->num_nodes, "N"},
-      {"--cpus", "CPUs of each node, 0.5 or more (usual: 1 for the job)", &o->cpus, "N"},
-      {"--memory", "Memory of each node", &o->memory, "SIZE"},
-      {"--gpus", "GPUs of each node: N, NAME, NAME:N (usual: all)", &o->gpus, "N"},
-      {"--priority", "Its place in the queue: a higher one is first", &o->priority, "N"},
-      {"--instance-type", "In a cloud: the type of each machine", &o->instance_type, "TYPE"},
-      {"--image", "In a cloud: what machines boot, ami-… or ssm:/…", &o->image, "IMAGE"},
-      {"--disk-size", "In a cloud: the disk of each machine, in GiB", &o->disk_size, "SIZE"}};
+      {"--num-nodes", "The number of nodes", &o->flags.num_nodes, "N"},
+      {"--cpus", "CPUs of each node, 0.5 or more (usual: 1 for the job)", &o->flags.cpus, "N"},
+      {"--memory", "Memory of each node", &o->flags.memory, "SIZE"},
+      {"--gpus", "GPUs of each node: N, NAME, NAME:N (usual: all)", &o->flags.gpus, "N"},
+      {"--priority", "Its place in the queue: a higher one is first", &o->flags.priority, "N"},
+      {"--instance-type", "In a cloud: the type of each machine", &o->flags.instance_type, "TYPE"},
+      {"--image", "In a cloud: what machines boot, ami-… or ssm:/…", &o->flags.image, "IMAGE"},
+      {"--disk-size", "In a cloud: the disk of each machine, in GiB", &o->flags.disk_size, "SIZE"}};
   for (auto add : {ContentOptions, EndOptions}) {
     for (Option& option : add(o)) verb.options.push_back(std::move(option));
   }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,7 +17,8 @@ namespace stoker::cli {
 
 class Context;
 
-using Target = std::variant<bool*, int*, std::string*, std::vector<std::string>*>;
+using Target =
+    std::variant<bool*, int*, std::string*, std::optional<std::string>*, std::vector<std::string>*>;
 
 struct Option {
   std::string names;  // "-f,--follow"; without a dash it is positional: "JOB"

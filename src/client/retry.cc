@@ -12,16 +12,11 @@
 #include "job/checkpoint_name.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
-#include "spec/parse.h"
 #include "sys/file.h"
 #include "view/lineage.h"
 
 namespace stoker::client {
 namespace {
-
-std::optional<std::string> IfGiven(const std::string& value) {
-  return value.empty() ? std::nullopt : std::optional<std::string>(value);
-}
 
 // The job file as it was submitted, with what the flags change of it. It has no other secrets.
 Result<JobSpec> Changed(Client& client, const RetryChanges& wanted, const std::string& text,
@@ -33,17 +28,8 @@ Result<JobSpec> Changed(Client& client, const RetryChanges& wanted, const std::s
                   "'stoker run --from JOB --secret NAME' starts one that has");
   }
   ParseOptions parse;
-  SpecOverrides& changes = parse.overrides;
-  changes.name = IfGiven(wanted.name);
-  changes.cpus = IfGiven(wanted.cpus);
-  changes.memory = IfGiven(wanted.memory);
-  changes.gpus = IfGiven(wanted.gpus);
-  changes.priority = IfGiven(wanted.priority);
-  changes.max_duration = IfGiven(wanted.max_duration);
-  changes.stall = IfGiven(wanted.stall);
-  changes.max_restarts = IfGiven(wanted.max_restarts);
-  changes.envs = given.envs;
-  changes.hyperparameters = wanted.hyperparameters;
+  parse.overrides = wanted.flags;
+  parse.overrides.envs = given.envs;
   parse.file_name = "the job file of the job";
   parse.base_dir = "/";
   parse.home = sys::HomeDir();
@@ -58,12 +44,8 @@ Result<JobSpec> Changed(Client& client, const RetryChanges& wanted, const std::s
 }
 
 bool ChangesAnything(const RetryChanges& o) {
-  const std::vector<const std::string*> single = {&o.name,  &o.cpus,        &o.memory,
-                                                  &o.gpus,  &o.priority,    &o.max_duration,
-                                                  &o.stall, &o.max_restarts};
-  return std::any_of(single.begin(), single.end(), [](const auto* one) { return !one->empty(); }) ||
-         !o.variables.envs.empty() || !o.variables.env_files.empty() ||
-         !o.variables.secrets.empty() || !o.hyperparameters.empty();
+  return o.flags != SpecOverrides() || !o.variables.envs.empty() ||
+         !o.variables.env_files.empty() || !o.variables.secrets.empty();
 }
 
 // Says and returns what it begins from.
@@ -106,7 +88,7 @@ Result<Submitted> Retry(Client& client, const RetryWish& wish) {
     request.secret_values = given.secret_values;
   }
   STOKER_ASSIGN(const Labels said, SaidOf(*ledger, id));
-  if (wish.changes.name.empty() && !said.name.empty()) request.spec.name = said.name;
+  if (!wish.changes.flags.name && !said.name.empty()) request.spec.name = said.name;
   request.outlive = wish.outlive;
   // The same code, also when the folder has changed or is gone since.
   request.code_digest = pass.job.code_digest;

@@ -11,13 +11,13 @@
 #include "client/submit/variables.h"
 #include "job/job.h"
 #include "spec/job_spec.h"
+#include "spec/parse.h"
 
 namespace stoker::client {
 
 // What changes of its job file, in the words of the command line; "" = as it was.
 struct RetryChanges {
-  std::string name, cpus, memory, gpus, priority, max_duration, stall, max_restarts;
-  std::vector<std::string> hyperparameters;
+  SpecOverrides flags;  // variables aside
   VariableFlags variables;
 };
 

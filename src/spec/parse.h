@@ -48,6 +48,7 @@ struct SpecOverrides {
   std::optional<std::string> keep_failed;    // --keep-failed
   std::optional<std::string> max_restarts;   // --max-restarts
   std::optional<std::string> ending;         // --ending
+  bool operator==(const SpecOverrides&) const = default;
 };
 
 struct ParseOptions {

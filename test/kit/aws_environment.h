@@ -1,56 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made-up world for the tests of aws/: variables, files, servers and programs out of maps.
+// A made-up world for the tests of aws/.
 #pragma once
 
 #include <map>
-#include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "aws/config.h"
 #include "aws/environment.h"
 #include "aws/sources.h"
+#include "test/kit/fake_world.h"
 
 namespace stoker {
 
-struct FakeAws {
-  std::map<std::string, std::string> variables;
-  std::map<std::string, std::string> files;
-  std::map<std::string, HttpResponse> answers;       // by "METHOD base target"
-  std::set<std::string> silent;                      // bases that take connections all the same
+struct FakeAws : FakeWorld {
   std::map<std::string, AwsProcessOutput> programs;  // by ' '-joined words
-  std::vector<std::pair<std::string, HttpRequest>> asked;
-  WallTime now = *ParseRfc3339("2026-01-01T00:00:00Z");
   std::vector<std::string> tried;
-  std::mutex mutex;  // of `asked`
 
   AwsEnvironment Environment() {
-    AwsEnvironment out;
-    out.home = "/home/u";
-    out.now = [this] { return now; };
-    out.variable = [this](const std::string& name) {
-      const auto at = variables.find(name);
-      const bool set = at != variables.end() && !at->second.empty();
-      return set ? std::optional(at->second) : std::nullopt;
-    };
-    out.read_file = [this](const std::string& path) -> Result<std::string> {
-      const auto at = files.find(path);
-      if (at == files.end()) return Status(Code::kNotFound, path + ": not there");
-      return at->second;
-    };
+    auto out = Common<AwsEnvironment>();
     out.write_private = [this](const std::string& path, const std::string& text) {
       files[path] = text;
       return Status::Ok();
-    };
-    out.http = [this](const std::string& base, const HttpRequest& request) {
-      return Send(base, request);
-    };
-    out.listens = [this](const std::string& base) {
-      for (const auto& [of, answer] : answers) {
-        if (of.find(" " + base + " ") != std::string::npos) return true;
-      }
-      return silent.count(base) > 0;
     };
     out.run = [this](const std::vector<std::string>& argv) -> Result<AwsProcessOutput> {
       std::string line;
@@ -60,14 +31,6 @@ struct FakeAws {
       return at->second;
     };
     return out;
-  }
-
-  Result<HttpResponse> Send(const std::string& base, const HttpRequest& request) {
-    const std::lock_guard lock(mutex);
-    asked.emplace_back(base, request);
-    const auto at = answers.find(request.method + " " + base + " " + request.target);
-    if (at == answers.end()) return Status(Code::kUnavailable, base + ": nobody answers");
-    return at->second;
   }
 
   // One search, with all its settings read anew.

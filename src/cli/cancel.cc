@@ -119,7 +119,7 @@ Status Run(Context& context, const CancelOptions& options) {
 
 Verb CancelVerb() {
   auto options = std::make_shared<CancelOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "cancel";
   verb.summary = "Stop jobs; their logs and checkpoints are kept";
   verb.description =
@@ -138,8 +138,6 @@ Verb CancelVerb() {
       {"--user", "All jobs of this user name instead, whoever's they are", &options->user, "NAME"},
       {"-y,--yes", "Do not ask before --all", &options->yes},
       {"--no-wait", "Return at once", &options->no_wait}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

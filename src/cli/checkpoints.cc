@@ -73,7 +73,7 @@ Status Run(Context& context, const CheckpointsOptions& options) {
 
 Verb CheckpointsVerb() {
   auto options = std::make_shared<CheckpointsOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "checkpoints";
   verb.summary = "List a job's checkpoints";
   verb.description =
@@ -82,8 +82,6 @@ Verb CheckpointsVerb() {
       "one, 'stoker run --from JOB/ID' goes on from one.";
   verb.examples = {"stoker checkpoints digits", "stoker get digits 2-14 ./checkpoint"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -131,7 +131,7 @@ Status Run(Context& context, const CompareOptions& options) {
 
 Verb CompareVerb() {
   auto options = std::make_shared<CompareOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "compare";
   verb.summary = "Say in what jobs differ, and what came of it";
   verb.description =
@@ -146,8 +146,6 @@ Verb CompareVerb() {
                   {"--last", "At most so many of them, the newest", &options->last, "N"},
                   {"--by", "Which is best, by this metric", &options->by, "METRIC"},
                   {"--all", "Also what is the same in all of them", &options->all}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -111,7 +111,7 @@ Status Run(Context& context, const ConfigOptions& options) {
 
 Verb ConfigVerb() {
   auto options = std::make_shared<ConfigOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "config";
   verb.summary = "Show or change your settings";
   verb.description =
@@ -128,8 +128,6 @@ Verb ConfigVerb() {
       {"KEY", "The setting", &options->key, ""},
       {"VALUE", "Its new value", &options->value, ""},
       {"--new", "With 'set store': what was in it is gone, and may be made anew", &options->anew}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -170,7 +170,7 @@ Status Run(Context& context, const ControllerOptions& options) {
 
 Verb ControllerVerb() {
   auto options = std::make_shared<ControllerOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "controller";
   verb.summary = "Look after all jobs: in a loop, or from a timer";
   verb.description =
@@ -186,8 +186,6 @@ Verb ControllerVerb() {
                   {"--uninstall", "Remove the timer", &options->uninstall},
                   {"--interval", "The time between two looks", &options->interval, "DURATION"},
                   {"-v,--verbose", "Say more about each job", &options->verbose}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

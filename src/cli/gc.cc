@@ -253,7 +253,7 @@ Status Run(Context& context, const GcOptions& options) {
 
 Verb GcVerb() {
   auto options = std::make_shared<GcOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "gc";
   verb.summary = "Clear away what is no longer needed";
   verb.description =
@@ -280,8 +280,6 @@ Verb GcVerb() {
                    &options->all_regions},
                   {"--dry-run", "Only say what would be removed", &options->dry_run},
                   {"-y,--yes", "Remove jobs without asking", &options->yes}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -207,7 +207,7 @@ Status Run(Context& context, const GetOptions& options) {
 
 Verb GetVerb() {
   auto options = std::make_shared<GetOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "get";
   verb.summary = "Fetch a job's outputs or a checkpoint";
   verb.description =
@@ -235,8 +235,6 @@ Verb GetVerb() {
                   {"--attempt", "What this attempt kept, though a later one replaced it",
                    &options->attempt, "N"},
                   {"--node", "What this node has or sees", &options->node, "RANK"}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

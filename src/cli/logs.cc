@@ -229,7 +229,7 @@ Status Run(Context& context, const LogsOptions& options) {
 
 Verb LogsVerb() {
   auto options = std::make_shared<LogsOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "logs";
   verb.summary = "Print a job's output, or follow it";
   verb.description =
@@ -252,8 +252,6 @@ Verb LogsVerb() {
                    {"out", "err", "system"}},
                   {"-n,--numbers", "Put attempt.node:line before each line", &options->numbers},
                   {"-t,--timestamps", "Put the time (UTC) before each line", &options->timestamps}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -328,7 +328,7 @@ Status Run(Context& context, const LsOptions& options) {
 
 Verb LsVerb() {
   auto options = std::make_shared<LsOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "ls";
   verb.summary = "List jobs, newest first";
   verb.description =
@@ -371,8 +371,6 @@ Verb LsVerb() {
        "",
        false,
        {"Pending", "Waiting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"}}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

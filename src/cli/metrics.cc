@@ -240,7 +240,7 @@ Status Run(Context& context, const MetricsOptions& options) {
 
 Verb MetricsVerb() {
   auto options = std::make_shared<MetricsOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "metrics";
   verb.summary = "Show what a run learns: its metrics, as a table with their course";
   verb.description =
@@ -257,8 +257,6 @@ Verb MetricsVerb() {
       {"-f,--follow", "Print points as they come, until the job has ended", &options->follow},
       {"--node", "Of this node; 0 if not given", &options->node, "RANK"},
       {"--redone", "Also what a later attempt did again", &options->redone}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

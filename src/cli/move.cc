@@ -95,7 +95,7 @@ Status Run(Context& context, const MoveOptions& options) {
 
 Verb MoveVerb() {
   auto options = std::make_shared<MoveOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "move";
   verb.summary = "Move a job to another place, from the checkpoint that it saves for that";
   verb.description =
@@ -116,8 +116,6 @@ Verb MoveVerb() {
       {"--force", "Fresh machines also where it is there already", &options->wish.force},
       {"--outlive", "Go on after the sbatch that this runs inside of", &options->wish.outlive},
       {"-d,--detach", "Return once the move is in the job's record", &options->detach}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

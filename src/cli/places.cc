@@ -143,7 +143,7 @@ Status Run(Context& context, const PlacesOptions& options) {
 
 Verb PlacesVerb() {
   auto options = std::make_shared<PlacesOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "places";
   verb.summary = "Show where jobs can run, and what is free there now";
   verb.description =
@@ -152,8 +152,6 @@ Verb PlacesVerb() {
       "through stoker or the place's own queue at this moment.";
   verb.examples = {"stoker places", "stoker places --json", "stoker run --infra ssh/lab job.yaml"};
   verb.options = {{"--words", "Only the words for --infra; asks nobody", &options->words}};
-  verb.options_owner = options;
-  verb.run = [options](Context& context) { return Run(context, *options); };
   return verb;
 }
 

@@ -36,7 +36,7 @@ Status Run(Context& context, const PreemptOptions& options) {
 
 Verb PreemptVerb() {
   auto options = std::make_shared<PreemptOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "preempt";
   verb.summary = "Fire drill: give a job a real interruption notice";
   verb.description =
@@ -51,8 +51,6 @@ Verb PreemptVerb() {
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"--node", "Only this node", &options->node, "RANK"},
                   {"--in", "How long the notice lasts", &options->in, "DURATION"}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -30,7 +30,7 @@ Status Run(Context& context, const RetryOptions& options) {
 
 Verb RetryVerb() {
   auto options = std::make_shared<RetryOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "retry";
   verb.summary = "Run an ended job again, from its newest checkpoint";
   verb.description =
@@ -69,8 +69,6 @@ Verb RetryVerb() {
        &options->wish.changes.flags.stall, "DURATION"},
       {"--max-restarts", "How often to restart after a program's error",
        &options->wish.changes.flags.max_restarts, "N"}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -81,7 +81,7 @@ Status Run(Context& context, const RmOptions& options) {
 
 Verb RmVerb() {
   auto options = std::make_shared<RmOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "rm";
   verb.summary = "Remove ended jobs with all that they left";
   verb.description =
@@ -95,8 +95,6 @@ Verb RmVerb() {
   verb.options = {{"JOBS", "The jobs to remove", &options->jobs, "JOB…"},
                   {"--now", "At once, and not in an hour", &options->now},
                   {"-y,--yes", "With --now: do not ask", &options->yes}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

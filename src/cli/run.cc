@@ -263,7 +263,7 @@ std::vector<Option> EndOptions(RunOptions* o) {
 
 Verb RunVerb() {
   auto options = std::make_shared<RunOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "run";
   verb.summary = "Run a job file or a command";
   verb.description =
@@ -303,8 +303,6 @@ Verb RunVerb() {
     for (Option& option : add(o)) verb.options.push_back(std::move(option));
   }
   verb.takes_command = true;
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -121,7 +121,7 @@ Status Run(Context& context, const ShowOptions& options) {
 
 Verb ShowVerb() {
   auto options = std::make_shared<ShowOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "show";
   verb.summary = "Tell the story of a job, attempt by attempt";
   verb.description =
@@ -131,8 +131,6 @@ Verb ShowVerb() {
       "now.";
   verb.examples = {"stoker show digits", "stoker show - --json"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

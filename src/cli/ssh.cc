@@ -195,7 +195,7 @@ Status Run(Context& context, const SshOptions& options) {
 
 Verb SshVerb() {
   auto options = std::make_shared<SshOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "ssh";
   verb.summary = "Open a shell on a job's machine";
   verb.description =
@@ -224,8 +224,6 @@ Verb SshVerb() {
       {"--from", "Your address, as EC2 sees it (usual: it is asked for)", &options->from,
        "ADDRESS"}};
   verb.takes_command = true;
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

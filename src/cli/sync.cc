@@ -192,7 +192,7 @@ Status Run(Context& context, const SyncOptions& options) {
 
 Verb SyncVerb() {
   auto options = std::make_shared<SyncOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "sync";
   verb.summary = "Copy what differs between folders and buckets";
   verb.description =
@@ -225,8 +225,6 @@ Verb SyncVerb() {
        "PATTERN"},
       {"--jobs", "At most N files and parts at once", &options->jobs, "N"},
       {"--memory", "At most this much memory", &options->memory, "SIZE"}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

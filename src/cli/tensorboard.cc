@@ -291,7 +291,7 @@ Status Run(Context& context, const TensorboardOptions& options) {
 
 Verb TensorboardVerb() {
   auto options = std::make_shared<TensorboardOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "tensorboard";
   verb.summary = "Start TensorBoard on what runs learn";
   verb.description =
@@ -306,8 +306,6 @@ Verb TensorboardVerb() {
                   {"--dir", "Put the files there, and leave them", &options->dir, "DIR"},
                   {"--port", "As TensorBoard takes it", &options->port, "PORT"},
                   {"--once", "Only write the files, once", &options->once}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

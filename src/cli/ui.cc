@@ -259,7 +259,7 @@ Status Run(Context& context, const UiOptions& options) {
 
 Verb UiVerb() {
   auto options = std::make_shared<UiOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "ui";
   verb.summary = "Look at jobs in a browser: table, curves, live log, comparison";
   verb.description =
@@ -278,8 +278,6 @@ Verb UiVerb() {
       {"--link", "Print another link of the page that runs (of --port, if several do)",
        &options->link},
       {"--no-browser", "Only print the link", &options->no_browser}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -43,6 +43,16 @@ struct Verb {
   bool hidden = false;
 };
 
+// One that does `run` with what its options have left in `options`.
+template <class Options>
+Verb VerbOf(const std::shared_ptr<Options>& options,
+            Status (*run)(Context& context, const Options& options)) {
+  Verb verb;
+  verb.run = [options, run](Context& context) { return run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
 // Every verb of the tool, in the order of the help.
 std::vector<Verb> AllVerbs();
 

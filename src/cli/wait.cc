@@ -87,7 +87,7 @@ Status Run(Context& context, const WaitOptions& options) {
 
 Verb WaitVerb() {
   auto options = std::make_shared<WaitOptions>();
-  Verb verb;
+  Verb verb = VerbOf(options, Run);
   verb.name = "wait";
   verb.summary = "Wait for a job to end";
   verb.description =
@@ -103,8 +103,6 @@ Verb WaitVerb() {
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"--timeout", "Stop waiting after this long; the job goes on", &options->timeout,
                    "DURATION"}};
-  verb.run = [options](Context& context) { return Run(context, *options); };
-  verb.options_owner = options;
   return verb;
 }
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -7,6 +10,7 @@
 #include "cli/terminal/table.h"
 #include "cli/verb.h"
 #include "client/doctor.h"
+#include "client/rights.h"
 
 namespace stoker::cli {
 namespace {
@@ -16,6 +20,7 @@ struct DoctorOptions {
   std::string infra;
   std::string gone;
   bool iam = false;
+  std::string write;
 };
 
 Status TellFindings(Context& context, const std::vector<Finding>& findings) {
@@ -33,18 +38,58 @@ Status TellFindings(Context& context, const std::vector<Finding>& findings) {
   return Status::Ok();
 }
 
-Status PrintRights(Context& context, const std::string& infra) {
-  STOKER_ASSIGN(const Rights rights, client::FindRights(context, infra));
+// As one types it.
+std::string Typed(const std::string& path) {
+  const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
+    return IsAlnum(c) || c == '/' || c == '.' || c == '_' || c == '-';
+  });
+  return plain ? path : ShellQuote(path);
+}
+
+std::string NextCommands(const Rights& rights) {
+  return "whoever manages the account types next:\n  " + Join(rights.commands, "\n  ") + "\n" +
+         rights.how;
+}
+
+Status PrintRights(Context& context, const Rights& rights) {
   if (context.json) {
-    const nlohmann::ordered_json both = {
-        {"submitter", nlohmann::ordered_json::parse(rights.submitter)},
-        {"node", nlohmann::ordered_json::parse(rights.node)}};
-    context.Print(both.dump() + "\n");
+    nlohmann::ordered_json all;  // by names without ".json"
+    for (const RightsFile& file : rights.files) {
+      all[file.name.substr(0, file.name.rfind('.'))] = nlohmann::ordered_json::parse(file.text);
+    }
+    context.Print(all.dump() + "\n");
     return Status::Ok();
   }
-  context.Print("submitter.json, for whoever submits and looks:\n" + rights.submitter +
-                "\n\nnode.json, for machines that run jobs:\n" + rights.node + "\n\n" + rights.how);
+  for (const RightsFile& file : rights.files) {
+    context.Print(file.name + ", for " + file.what + ":\n" + file.text + "\n\n");
+  }
+  context.Print("'--write FOLDER' writes these files; " + NextCommands(rights));
   return Status::Ok();
+}
+
+Status WriteRights(Context& context, Rights rights, const std::string& folder) {
+  STOKER_ASSIGN(const auto written, client::WriteRights(rights, folder));
+  rights.Fill(kRightsFolder, Typed(folder));
+  if (context.json) {
+    nlohmann::json files = nlohmann::json::array();
+    for (const auto& file : written) files.push_back({{"path", file.path}, {"written", file.anew}});
+    context.Print(
+        nlohmann::json({{"files", files}, {"next", rights.commands}, {"how", rights.how}}).dump() +
+        "\n");
+    return Status::Ok();
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    context.Print((written[i].anew ? "wrote " : "was there already: ") +
+                  Printable(written[i].path) + ", for " + rights.files[i].what + "\n");
+  }
+  context.Print(NextCommands(rights));
+  return Status::Ok();
+}
+
+Status TellRights(Context& context, const DoctorOptions& options) {
+  STOKER_ASSIGN(Rights rights, client::FindRights(context, options.infra));
+  if (options.write.empty()) return PrintRights(context, rights);
+  return WriteRights(context, std::move(rights), options.write);
 }
 
 Status GiveUp(Context& context, const std::string& box) {
@@ -57,7 +102,10 @@ Status GiveUp(Context& context, const std::string& box) {
 }
 
 Status Run(Context& context, const DoctorOptions& options) {
-  if (options.iam) return PrintRights(context, options.infra);
+  if (options.iam) return TellRights(context, options);
+  if (!options.write.empty()) {
+    return Status(Code::kUsage, "--write goes with --iam", "stoker doctor --iam --write FOLDER");
+  }
   if (!options.gone.empty()) return GiveUp(context, options.gone);
   STOKER_ASSIGN(const auto findings, client::Examine(context, options.job, options.infra));
   return TellFindings(context, findings);
@@ -75,7 +123,8 @@ Verb DoctorVerb() {
       "bucket "
       "it also says whose credentials are used and what deleted data goes on costing; with JOB, "
       "what that job's checkpoints cost. --iam prints the smallest set of rights the bucket must "
-      "grant. With --infra ssh/POOL it connects to each box of that pool instead: whether it "
+      "grant; with --write FOLDER they are files, and the commands that use them are printed. With "
+      "--infra ssh/POOL it connects to each box of that pool instead: whether it "
       "answers, what it has, and whether it sees the store. With --infra aws/REGION it tries each "
       "right that a submitter needs there, and makes nothing. With --infra slurm or "
       "slurm/PARTITION "
@@ -87,7 +136,7 @@ Verb DoctorVerb() {
                    "stoker doctor --infra ssh/lab",
                    "stoker doctor --infra slurm/gpu",
                    "stoker doctor --infra aws/us-east-1",
-                   "stoker doctor --iam --infra aws/us-east-1"};
+                   "stoker doctor --iam --infra aws/us-east-1 --write iam"};
   auto options = std::make_shared<DoctorOptions>();
   verb.options_owner = options;
   verb.options = {
@@ -97,7 +146,8 @@ Verb DoctorVerb() {
        &options->infra, "PLACE"},
       {"--gone", "This box of a pool will not come back as it was: its jobs go on elsewhere",
        &options->gone, "BOX"},
-      {"--iam", "Print the rights that the store's bucket must grant", &options->iam}};
+      {"--iam", "Print the rights that the store's bucket must grant", &options->iam},
+      {"--write", "With --iam: write them as files into this folder", &options->write, "FOLDER"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   return verb;
 }

@@ -331,13 +331,4 @@ Result<int> GiveUpBox(Client& client, const std::string& box) {
   return requests;
 }
 
-Result<Rights> FindRights(Client& client, const std::string& infra) {
-  STOKER_ASSIGN(const stoker::Settings* settings, client.settings());
-  STOKER_ASSIGN(Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
-  if (infra.empty()) return rights;
-  const Infra parts = ParseInfra(infra);
-  STOKER_ASSIGN(Broker * broker, client.broker(parts.provider));
-  return broker->AddRights(std::move(rights), settings->store, parts.where);
-}
-
 }  // namespace stoker::client

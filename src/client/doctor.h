@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "client/open/client.h"
 #include "port/broker.h"
-#include "store/rights.h"
 
 namespace stoker::client {
 
@@ -20,8 +19,5 @@ Result<std::vector<Finding>> Examine(Client& client, const std::string& job,
 // A person says that the box will not come back as it was: whatever it ran counts as gone, and jobs
 // go on elsewhere. Returns how many machines.
 Result<int> GiveUpBox(Client& client, const std::string& box);
-
-// The rights that the store's bucket must grant, and those of the place `infra`, unless it is "".
-Result<Rights> FindRights(Client& client, const std::string& infra);
 
 }  // namespace stoker::client

@@ -115,9 +115,9 @@ TEST(Rights, NameThePartOfTheCloud) {
            {"", "arn:aws:s3:::ours"},
            {"us-gov-west-1", "arn:aws-us-gov:s3:::ours"},
            {"cn-north-1", "arn:aws-cn:s3:::ours"}}) {
-    const auto rights = RightsFor("s3://ours", region);
+    auto rights = RightsFor("s3://ours", region);
     ASSERT_TRUE(rights.ok());
-    const auto policy = nlohmann::json::parse(rights->node);
+    const auto policy = nlohmann::json::parse(*rights->Find(kNodeFile));
     EXPECT_EQ(policy["Statement"][0]["Resource"], begin + "/*");
     EXPECT_EQ(policy["Statement"][1]["Resource"], begin);
     EXPECT_NE(rights->how.find("kms:GenerateDataKey"), std::string::npos);
@@ -125,18 +125,19 @@ TEST(Rights, NameThePartOfTheCloud) {
 }
 
 TEST(Rights, ArePoliciesOfTheBucketAndItsPrefix) {
-  const auto rights = RightsFor("s3://ours/team/a", "eu-west-1");
+  auto rights = RightsFor("s3://ours/team/a", "eu-west-1");
   ASSERT_TRUE(rights.ok());
-  for (const std::string& text : {rights->submitter, rights->node}) {
+  for (const std::string& text : {*rights->Find(kSubmitterFile), *rights->Find(kNodeFile)}) {
     const auto policy = nlohmann::json::parse(text);
     EXPECT_EQ(policy["Statement"][0]["Resource"], "arn:aws:s3:::ours/team/a/*");
     EXPECT_EQ(policy["Statement"][1]["Condition"]["StringLike"]["s3:prefix"], "team/a/*");
     EXPECT_EQ(text.find("\"*\""), std::string::npos);
   }
   EXPECT_EQ(RightsFor("/folder", "").code(), Code::kInvalid);
-  const auto google = RightsFor("gs://ours/a", "");
+  auto google = RightsFor("gs://ours/a", "");
   ASSERT_TRUE(google.ok());
-  EXPECT_EQ(nlohmann::json::parse(google->node)["includedPermissions"].size(), 4u);
+  EXPECT_EQ(nlohmann::json::parse(*google->Find(kBucketNodeFile))["includedPermissions"].size(),
+            4u);
 }
 
 }  // namespace

@@ -41,17 +41,23 @@ ordered_json S3Policy(const BucketUrl& place, const std::string& region, bool su
   return {{"Version", "2012-10-17"}, {"Statement", statements}};
 }
 
+// A policy of a user's own may have 2,048 characters, which is less than this with EC2's: it is one
+// that is attached ("IAM and AWS STS quotas").
 Rights S3Rights(const BucketUrl& place, const std::string& region) {
-  Rights rights;
-  rights.submitter = S3Policy(place, region, true).dump(2);
-  rights.node = S3Policy(place, region, false).dump(2);
-  rights.how =
-      "Attach the first to the users or roles that submit, and the second to the role of the "
-      "machines:\n  aws iam put-user-policy --user-name NAME --policy-name stoker "
-      "--policy-document file://submitter.json\n"
+  const std::string file = std::string("file://") + kRightsFolder + "/" + kSubmitterFile;
+  return {
+      {{kSubmitterFile, "whoever submits and looks", S3Policy(place, region, true).dump(2)},
+       {kNodeFile, "machines that run jobs", S3Policy(place, region, false).dump(2)}},
+      {"aws iam create-policy --policy-name stoker-submitter --policy-document " + file,
+       "aws iam attach-user-policy --user-name NAME --policy-arn arn:" + AwsPartition(region) +
+           ":iam::ACCOUNT:policy/stoker-submitter"},
       "Where the bucket encrypts with a key of KMS (SSE-KMS), both need kms:GenerateDataKey and "
-      "kms:Decrypt on that key too.\n";
-  return rights;
+      "kms:Decrypt on that key too.\n"};
+}
+
+std::string Role(const char* title, const std::vector<std::string>& permissions) {
+  return ordered_json({{"title", title}, {"stage", "GA"}, {"includedPermissions", permissions}})
+      .dump(2);
 }
 
 // Source: "IAM permissions for JSON methods" (Cloud Storage). Overwriting needs delete.
@@ -61,19 +67,19 @@ Rights GcsRights(const BucketUrl& place) {
   std::vector<std::string> submitter = node;
   submitter.emplace_back("storage.buckets.get");  // 'stoker doctor' reads the settings
   Rights rights;
-  rights.submitter =
-      ordered_json(
-          {{"title", "stoker submitter"}, {"stage", "GA"}, {"includedPermissions", submitter}})
-          .dump(2);
-  rights.node =
-      ordered_json({{"title", "stoker node"}, {"stage", "GA"}, {"includedPermissions", node}})
-          .dump(2);
+  rights.files = {
+      {kBucketSubmitterFile, "whoever submits and looks, on the bucket",
+       Role("stoker bucket submitter", submitter)},
+      {kBucketNodeFile, "machines that run jobs, on the bucket", Role("stoker bucket node", node)}};
+  const std::string make = "gcloud iam roles create ";
+  const std::string from = std::string(" --project=PROJECT --file=") + kRightsFolder + "/";
+  rights.commands = {make + "stokerBucketSubmitter" + from + kBucketSubmitterFile,
+                     make + "stokerBucketNode" + from + kBucketNodeFile,
+                     "gcloud storage buckets add-iam-policy-binding gs://" + place.bucket +
+                         " --member=user:NAME --role=projects/PROJECT/roles/stokerBucketSubmitter"};
   rights.how =
-      "Make roles of them and bind them on the bucket; Google cannot limit a list to a prefix, so "
-      "give each ledger a bucket of its own where others must not look in:\n"
-      "  gcloud iam roles create stokerSubmitter --project=PROJECT --file=submitter.json\n"
-      "  gcloud storage buckets add-iam-policy-binding gs://" +
-      place.bucket + " --member=user:NAME --role=projects/PROJECT/roles/stokerSubmitter\n";
+      "Google cannot limit a list to a prefix: give each ledger a bucket of its own where others "
+      "must not look in.\n";
   return rights;
 }
 

@@ -9,6 +9,10 @@
 
 namespace stoker {
 
+// Roles on a bucket of Google's: beside those that a cloud adds, which are on a project.
+inline constexpr char kBucketSubmitterFile[] = "bucket-submitter.json";
+inline constexpr char kBucketNodeFile[] = "bucket-node.json";
+
 // Of "s3://bucket/prefix" or "gs://bucket/prefix". `region` says in which part of Amazon's cloud an
 // S3 bucket is; "" = in the usual one. Pure. kInvalid: a folder, whose rights are those of its
 // files. test/e2e/rights.py runs stoker under what this says.

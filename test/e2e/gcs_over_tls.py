@@ -187,7 +187,8 @@ def every_kind(results, google, world, folder, key):
 
 def needs_what_is_printed(results, world, bucket):
     """The rights of the bucket, by the requests for it: see also test/gcp/permits.py."""
-    roles = {who: set(role["includedPermissions"]) for who, role in world.json("doctor", "--iam").items() if who in ("submitter", "node")}
+    printed = world.json("doctor", "--iam")
+    roles = {who: set(printed[f"bucket-{who}"]["includedPermissions"]) for who in ("submitter", "node")}
     for who in ("node", "submitter"):
         if who == "submitter":
             world.stoker("doctor", timeout=60)  # it alone looks at the bucket itself

@@ -18,6 +18,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr char kEc2Service[] = "ec2.amazonaws.com";
+constexpr char kTrustFile[] = "node-trust.json";
+
 // Lists of the submitter's.
 constexpr const char* kLook[] = {"DescribeAvailabilityZones",
                                  "DescribeCapacityReservations",
@@ -36,8 +39,96 @@ constexpr const char* kLook[] = {"DescribeAvailabilityZones",
                                  "DescribeVpcEndpoints",
                                  "DescribeVpcs"};
 
-ordered_json Allow(const char* sid, const ordered_json& actions, const ordered_json& resource) {
-  return {{"Sid", sid}, {"Effect", "Allow"}, {"Action", actions}, {"Resource", resource}};
+enum Who { kSubmitter = 1, kNode = 2, kBoth = kSubmitter | kNode };
+
+// A statement of the policies of `who`. A word of the conditions that IAM knows, or null.
+struct Allowed {
+  Who who;
+  const char* sid;
+  std::vector<std::string> actions;
+  std::vector<std::string> resources;
+  ordered_json condition = nullptr;
+};
+
+std::vector<std::string> Lists() {
+  std::vector<std::string> out;
+  for (const char* action : kLook) out.push_back(std::string("ec2:") + action);
+  out.emplace_back("ec2:GetConsoleOutput");  // of a machine that could not begin
+  return out;
+}
+
+// All that EC2 and what is beside it must allow. `arn`: the part of the cloud, "arn:aws".
+std::vector<Allowed> Table(const std::string& arn, const std::string& role) {
+  const ordered_json own = {
+      {"Null", {{std::string("aws:ResourceTag/") + ec2::kLedgerTag, "false"}}}};
+  const std::string machines = arn + ":ec2:*:*:instance/*";
+  const std::string groups = arn + ":ec2:*:*:security-group/*";
+  constexpr const char* kSpot = "spot.amazonaws.com";
+  return {
+      {kSubmitter, "Look", Lists(), {"*"}},  // lists cannot be limited to resources
+      {kNode, "Look", {"ec2:DescribeInstances"}, {"*"}},
+      {kSubmitter,
+       "Group",
+       {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress",
+        "ec2:AuthorizeSecurityGroupEgress"},
+       {groups, arn + ":ec2:*:*:security-group-rule/*", arn + ":ec2:*:*:vpc/*"}},
+      // Those of Amazon belong to no account.
+      {kSubmitter, "Image", {"ssm:GetParameter"}, {arn + ":ssm:*:*:parameter/aws/service/*"}},
+      {kSubmitter, "Profile", {"iam:GetInstanceProfile"}, {arn + ":iam::*:instance-profile/*"}},
+      {kBoth, "Launch", {"ec2:RunInstances"}, {"*"}},
+      // By its name and not by its tag, so that to delete one that is gone is no denial.
+      {kBoth,
+       "Place",
+       {"ec2:CreatePlacementGroup", "ec2:DeletePlacementGroup"},
+       {arn + ":ec2:*:*:placement-group/stoker-*"}},
+      {kBoth,
+       "TagNew",
+       {"ec2:CreateTags"},
+       {"*"},
+       {{"StringEquals",
+         {{"ec2:CreateAction",
+           {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup",
+            "AuthorizeSecurityGroupIngress"}}}}}},
+      // Only what carries a ledger's tag: 'stoker gc'; a node moves its lease.
+      {kSubmitter,
+       "Own",
+       {"ec2:TerminateInstances", "ec2:StartInstances", "ec2:DeleteVolume",
+        "ec2:RevokeSecurityGroupIngress", "ec2:DeleteSecurityGroup"},
+       {machines, arn + ":ec2:*:*:volume/*", groups},
+       own},
+      {kNode,
+       "Own",
+       {"ec2:TerminateInstances", "ec2:StartInstances", "ec2:CreateTags"},
+       {machines},
+       own},
+      {kSubmitter, "Ssh", {"ec2-instance-connect:SendSSHPublicKey"}, {machines}, own},
+      // The first who asks for spot in an account makes this role of Amazon's.
+      {kSubmitter,
+       "SpotRole",
+       {"iam:CreateServiceLinkedRole"},
+       {arn + ":iam::*:role/aws-service-role/" + kSpot + "/AWSServiceRoleForEC2Spot"},
+       {{"StringEquals", {{"iam:AWSServiceName", kSpot}}}}},
+      {kBoth,
+       "Role",
+       {"iam:PassRole"},
+       {arn + ":iam::*:role/" + role},
+       {{"StringEquals", {{"iam:PassedToService", kEc2Service}}}}},
+  };
+}
+
+// One of a list is written alone, as Amazon's pages have it.
+ordered_json OneOrMore(const std::vector<std::string>& all) {
+  return all.size() == 1 ? ordered_json(all.front()) : ordered_json(all);
+}
+
+// Who may act with the role: machines of EC2.
+std::string Trust() {
+  return ordered_json({{"Version", "2012-10-17"},
+                       {"Statement",
+                        {{{"Effect", "Allow"},
+                          {"Principal", {{"Service", kEc2Service}}},
+                          {"Action", "sts:AssumeRole"}}}}})
+      .dump(2);
 }
 
 using ec2::AwsApi;
@@ -103,27 +194,31 @@ RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& 
   return TryDry(api, region, "RunInstances", std::move(*params));
 }
 
-// The machines' own policies, beside the roles of a bucket of Google's, which are its own affair.
-Rights WithIdentity(const std::string& store) {
-  const std::string bucket = store.substr(0, store.find('/', 5));
-  Rights rights;
-  rights.submitter = rights.node = R"({"Version": "2012-10-17", "Statement": []})";
-  rights.how =
-      "These are policies of Amazon's IAM: attach the first to the users or roles that submit, and "
-      "the second to the role of the machines. The bucket is Google's: what it must allow, 'stoker "
-      "doctor --iam' prints. Google must know the machines' role, and let it in:\n"
-      "  gcloud iam roles create stokerNode --project=PROJECT --file=node.json  # of 'doctor "
-      "--iam'\n"
-      "  gcloud iam workload-identity-pools create stoker --project=PROJECT --location=global\n"
-      "  gcloud iam workload-identity-pools providers create-aws stoker-aws --project=PROJECT "
-      "--location=global --workload-identity-pool=stoker --account-id=AWS_ACCOUNT\n"
-      "  gcloud storage buckets add-iam-policy-binding " +
-      bucket +
-      " --role=projects/PROJECT/roles/stokerNode --member=principalSet://iam.googleapis.com/"
-      "projects/NUMBER/locations/global/workloadIdentityPools/stoker/attribute.aws_role/"
-      "arn:aws:sts::AWS_ACCOUNT:assumed-role/ROLE\n"
-      "  stoker config set aws.google_identity projects/NUMBER/locations/global/"
-      "workloadIdentityPools/stoker/providers/stoker-aws\n";
+// Beside the roles of a bucket of Google's, which stay: policies of Amazon's, and how Google gets
+// to know the machines' role.
+Rights WithIdentity(Rights rights, const std::string& store, const std::string& role) {
+  constexpr char kNone[] = R"({"Version": "2012-10-17", "Statement": []})";
+  rights.files.push_back({kSubmitterFile, "whoever submits and looks, of Amazon's IAM", kNone});
+  rights.files.push_back({kNodeFile, "machines that run jobs, of Amazon's IAM", kNone});
+  const std::string pools = "gcloud iam workload-identity-pools ";
+  const std::string there = " --project=PROJECT --location=global";
+  const std::string pool = "projects/NUMBER/locations/global/workloadIdentityPools/stoker";
+  for (const std::string& command :
+       {"aws iam create-policy --policy-name stoker-submitter --policy-document file://" +
+            std::string(kRightsFolder) + "/" + kSubmitterFile,
+        std::string("aws iam attach-user-policy --user-name NAME --policy-arn "
+                    "arn:aws:iam::ACCOUNT:policy/stoker-submitter"),
+        pools + "create stoker" + there,
+        pools + "providers create-aws stoker-aws" + there +
+            " --workload-identity-pool=stoker --account-id=ACCOUNT",
+        "gcloud storage buckets add-iam-policy-binding " + store.substr(0, store.find('/', 5)) +
+            " --role=projects/PROJECT/roles/stokerBucketNode "
+            "--member=principalSet://iam.googleapis.com/" +
+            pool + "/attribute.aws_role/arn:aws:sts::ACCOUNT:assumed-role/" + role,
+        "stoker config set aws.google_identity " + pool + "/providers/stoker-aws"}) {
+    rights.commands.push_back(command);
+  }
+  rights.how += "Roles of machines are Amazon's, and the bucket is Google's: both must be made.\n";
   return rights;
 }
 
@@ -193,75 +288,37 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   if (!out.is_object() || !out.contains("Statement") || !out["Statement"].is_array()) {
     return Status(Code::kInvalid, "not a policy of IAM");
   }
-  const std::string arn = "arn:" + AwsPartition(region);
-  ordered_json& all = out["Statement"];
-  if (submitter) {
-    // Lists cannot be limited to resources.
-    ordered_json look = ordered_json::array();
-    for (const char* action : kLook) look.push_back(std::string("ec2:") + action);
-    look.push_back("ec2:GetConsoleOutput");  // of a machine that could not begin
-    all.push_back(Allow("Look", look, "*"));
-    all.push_back(Allow("Group",
-                        {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress",
-                         "ec2:AuthorizeSecurityGroupEgress"},
-                        {arn + ":ec2:*:*:security-group/*", arn + ":ec2:*:*:security-group-rule/*",
-                         arn + ":ec2:*:*:vpc/*"}));
-    // Those of Amazon belong to no account.
-    all.push_back(Allow("Image", "ssm:GetParameter", arn + ":ssm:*:*:parameter/aws/service/*"));
-    all.push_back(Allow("Profile", "iam:GetInstanceProfile", arn + ":iam::*:instance-profile/*"));
-  } else {
-    all.push_back(Allow("Look", "ec2:DescribeInstances", "*"));
+  for (const Allowed& each : Table("arn:" + AwsPartition(region), role)) {
+    if ((each.who & (submitter ? kSubmitter : kNode)) == 0) continue;
+    ordered_json statement = {{"Sid", each.sid},
+                              {"Effect", "Allow"},
+                              {"Action", OneOrMore(each.actions)},
+                              {"Resource", OneOrMore(each.resources)}};
+    if (!each.condition.is_null()) statement["Condition"] = each.condition;
+    out["Statement"].push_back(statement);
   }
-  all.push_back(Allow("Launch", "ec2:RunInstances", "*"));
-  // By its name and not by its tag, so that to delete one that is gone is no denial.
-  all.push_back(Allow("Place", {"ec2:CreatePlacementGroup", "ec2:DeletePlacementGroup"},
-                      arn + ":ec2:*:*:placement-group/stoker-*"));
-  ordered_json tags = Allow("TagNew", "ec2:CreateTags", "*");
-  tags["Condition"] = {{"StringEquals",
-                        {{"ec2:CreateAction",
-                          {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup",
-                           "AuthorizeSecurityGroupIngress"}}}}};
-  all.push_back(tags);
-  // Only what carries a ledger's tag.
-  ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};
-  ordered_json things = {arn + ":ec2:*:*:instance/*"};
-  if (submitter) {  // 'stoker gc'
-    changes.insert(changes.end(), {"ec2:DeleteVolume", "ec2:RevokeSecurityGroupIngress",
-                                   "ec2:DeleteSecurityGroup"});
-    things.insert(things.end(), {arn + ":ec2:*:*:volume/*", arn + ":ec2:*:*:security-group/*"});
-  } else {  // a node moves its lease
-    changes.push_back("ec2:CreateTags");
-  }
-  ordered_json own = Allow("Own", changes, things);
-  own["Condition"] = {{"Null", {{std::string("aws:ResourceTag/") + ec2::kLedgerTag, "false"}}}};
-  all.push_back(own);
-  if (submitter) {  // 'stoker ssh'
-    ordered_json key =
-        Allow("Ssh", "ec2-instance-connect:SendSSHPublicKey", arn + ":ec2:*:*:instance/*");
-    key["Condition"] = own["Condition"];
-    all.push_back(key);
-  }
-  if (submitter) {  // the first who asks for spot in an account makes this role of Amazon's
-    constexpr const char* kSpotService = "spot.amazonaws.com";
-    ordered_json spot =
-        Allow("SpotRole", "iam:CreateServiceLinkedRole",
-              arn + ":iam::*:role/aws-service-role/" + kSpotService + "/AWSServiceRoleForEC2Spot");
-    spot["Condition"] = {{"StringEquals", {{"iam:AWSServiceName", kSpotService}}}};
-    all.push_back(spot);
-  }
-  ordered_json pass = Allow("Role", "iam:PassRole", arn + ":iam::*:role/" + role);
-  pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", "ec2.amazonaws.com"}}}};
-  all.push_back(pass);
   return out.dump(2);
 }
 
 Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const std::string& region,
                             const std::string& role) {
-  if (StartsWith(store_url, "gs://")) rights = WithIdentity(store_url);
-  for (std::string* policy : {&rights.submitter, &rights.node}) {
-    const bool submitter = policy == &rights.submitter;
-    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, region, role, submitter));
+  if (StartsWith(store_url, "gs://")) rights = WithIdentity(std::move(rights), store_url, role);
+  for (const char* name : {kSubmitterFile, kNodeFile}) {
+    std::string* policy = rights.Find(name);
+    if (policy == nullptr) return Status(Code::kInternal, std::string("no ") + name);
+    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, region, role, name == kSubmitterFile));
   }
+  rights.files.push_back({kTrustFile, "the role of the machines: who may act with it", Trust()});
+  const std::string file = std::string("file://") + kRightsFolder + "/";
+  const std::vector<std::string> made = {
+      "aws iam create-role --role-name " + role + " --assume-role-policy-document " + file +
+          kTrustFile,
+      "aws iam put-role-policy --role-name " + role + " --policy-name stoker --policy-document " +
+          file + kNodeFile,
+      "aws iam create-instance-profile --instance-profile-name " + role,
+      "aws iam add-role-to-instance-profile --instance-profile-name " + role + " --role-name " +
+          role};
+  rights.commands.insert(rights.commands.begin(), made.begin(), made.end());
   return rights;
 }
 
@@ -284,9 +341,8 @@ std::vector<Finding> TellRights(const std::vector<RightTried>& all, const std::s
     findings.push_back(
         {"rights", "bad",
          "these lack: " + Join(lacking, ", ") + ". 'stoker doctor --iam --infra aws/" + region +
-             "' prints submitter.json; whoever manages the account attaches it: aws iam "
-             "put-user-policy --user-name NAME --policy-name stoker --policy-document "
-             "file://submitter.json"});
+             " --write iam' writes iam/submitter.json, and prints the commands by which whoever "
+             "manages the account attaches it"});
   }
   return findings;
 }

@@ -17,8 +17,10 @@ namespace stoker {
 Result<std::string> WithEc2Rights(const std::string& policy, const std::string& region,
                                   const std::string& role, bool submitter);
 
-// `rights` of the store at `store_url`, with what WithEc2Rights adds to each of them. Of a bucket
-// of Google's, which is its own affair, the machines' alone, and how Google gets to know them.
+// `rights` of the store at `store_url`, with what WithEc2Rights adds to each of them, the role of
+// the machines, and the commands that make it. Of a bucket of Google's, whose roles stay as they
+// are, also how Google gets to know that role. `role`: of the machines and of their instance
+// profile.
 Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const std::string& region,
                             const std::string& role);
 

@@ -62,7 +62,8 @@ class GceBroker : public Broker {
 
   Result<Rights> AddRights(Rights rights, const std::string& store_url,
                            const std::string& /*where*/) override {
-    return AddGceRights(std::move(rights), store_url);
+    return AddGceRights(std::move(rights), store_url, options_.settings.gcp_project,
+                        options_.settings.gcp_service_account);
   }
 
   Result<Holdings> List(const LedgerRef& ledger, const std::string& id,

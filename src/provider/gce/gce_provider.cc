@@ -196,8 +196,8 @@ class Gce : public Provider {
     advice.denied =
         "The account of the VMs may not read the bucket; a right that was given just now takes "
         "some "
-        "minutes: 'stoker doctor --iam --infra gcp' prints node.json, and the commands that bind "
-        "it";
+        "minutes: 'stoker doctor --iam --infra gcp --write iam' writes the roles, and prints the "
+        "commands that bind them";
     return cloud::BootFailureIn(said, advice);
   }
 

@@ -2,6 +2,8 @@
 #include "provider/gce/gce_rights.h"
 
 #include "base/json.h"
+#include "base/text.h"
+#include "provider/gce/gce_resolve.h"
 
 namespace stoker {
 namespace {
@@ -27,21 +29,18 @@ constexpr const char* kBoth[] = {"compute.disks.create",
                                  "compute.subnetworks.use",
                                  "compute.subnetworks.useExternalIp",
                                  "compute.zoneOperations.get",
-                                 "compute.zoneOperations.list",
-                                 "iam.serviceAccounts.actAs"};
+                                 "compute.zoneOperations.list"};
 // Resolving what a job asks.
 constexpr const char* kSubmitter[] = {
     "compute.acceleratorTypes.list", "compute.images.get",        "compute.images.getFromFamily",
     "compute.images.list",           "compute.machineTypes.list", "compute.networks.get",
     "compute.regions.get",           "compute.regions.list",      "compute.subnetworks.get"};
 
-}  // namespace
+// On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
+constexpr char kActs[] = "roles/iam.serviceAccountUser";
 
-Result<std::string> WithGceRights(const std::string& role, bool submitter) {
-  auto out = nlohmann::ordered_json::parse(role, nullptr, false);
-  const bool is_role = out.is_object() && out.contains("includedPermissions") &&
-                       out["includedPermissions"].is_array();
-  if (!is_role) return Status(Code::kInvalid, "not a role of Google's IAM");
+std::string Role(const char* title, bool submitter) {
+  nlohmann::ordered_json out = {{"title", title}, {"stage", "GA"}};
   for (const char* each : kBoth) out["includedPermissions"].push_back(each);
   if (submitter) {
     for (const char* each : kSubmitter) out["includedPermissions"].push_back(each);
@@ -49,25 +48,42 @@ Result<std::string> WithGceRights(const std::string& role, bool submitter) {
   return out.dump(2);
 }
 
-Result<Rights> AddGceRights(Rights rights, const std::string& store) {
+}  // namespace
+
+Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::string& project,
+                            const std::string& account) {
   if (!StartsWith(store, "gs://")) {
     return Status(Code::kInvalid, "machines of Google need a store in a bucket of Google",
                   "Set the store first: stoker config set store gs://bucket/prefix");
   }
-  STOKER_ASSIGN(rights.submitter, WithGceRights(rights.submitter, true));
-  STOKER_ASSIGN(rights.node, WithGceRights(rights.node, false));
-  rights.how =
-      "Make roles of them and bind them on the project; storage permissions alone may be bound on "
-      "the bucket instead:\n"
-      "  gcloud iam roles create stokerSubmitter --project=PROJECT --file=submitter.json\n"
-      "  gcloud iam roles create stokerNode --project=PROJECT --file=node.json\n"
-      "  gcloud projects add-iam-policy-binding PROJECT --member=user:NAME "
-      "--role=projects/PROJECT/roles/stokerSubmitter\n"
-      "  gcloud iam service-accounts create stoker --project=PROJECT\n"
-      "  gcloud projects add-iam-policy-binding PROJECT "
-      "--member=serviceAccount:stoker@PROJECT.iam.gserviceaccount.com "
-      "--role=projects/PROJECT/roles/stokerNode\n"
-      "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
+  const std::string there = project.empty() ? "PROJECT" : project;
+  const std::string email = account.empty() ? UsualServiceAccount(there) : account;
+  rights.files.push_back({kSubmitterFile, "whoever submits and looks, on the project",
+                          Role("stoker submitter", true)});
+  rights.files.push_back(
+      {kNodeFile, "machines that run jobs, on the project", Role("stoker node", false)});
+  const std::string roles = "projects/" + there + "/roles/";
+  const std::string from = " --project=" + there + " --file=" + kRightsFolder + "/";
+  const std::string nodes = " --member=serviceAccount:" + email;
+  const std::string project_binds = "gcloud projects add-iam-policy-binding " + there;
+  const std::string account_binds = "gcloud iam service-accounts add-iam-policy-binding " + email +
+                                    " --project=" + there + " --role=" + kActs;
+  // The usual account is made; another one is there already.
+  if (account.empty()) {
+    rights.commands.push_back("gcloud iam service-accounts create stoker --project=" + there);
+  }
+  for (const std::string& command :
+       {std::string("gcloud iam roles create stokerSubmitter") + from + kSubmitterFile,
+        std::string("gcloud iam roles create stokerNode") + from + kNodeFile,
+        project_binds + nodes + " --role=" + roles + "stokerNode --condition=None",
+        project_binds + " --member=user:NAME --role=" + roles + "stokerSubmitter --condition=None",
+        "gcloud storage buckets add-iam-policy-binding " + store.substr(0, store.find('/', 5)) +
+            nodes + " --role=" + roles + "stokerBucketNode",
+        account_binds + nodes, account_binds + " --member=user:NAME"}) {
+    rights.commands.push_back(command);
+  }
+  rights.Fill("PROJECT", there);
+  rights.how += "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
   return rights;
 }
 

@@ -8,14 +8,12 @@
 
 namespace stoker {
 
-// `role`, a custom role of IAM as JSON, with what Compute Engine must allow besides: to whoever
-// submits, or to the machines of a job, which replace one another, move their own leases and delete
-// themselves. Source: "IAM permissions" of each method (Compute Engine v1 API). kInvalid: `role` is
-// none.
-Result<std::string> WithGceRights(const std::string& role, bool submitter);
-
-// Of a store in a bucket of Google's, with roles of a project, since what machines are made of is
-// in no bucket. kInvalid: the store is elsewhere.
-Result<Rights> AddGceRights(Rights rights, const std::string& store_url);
+// `rights` of the store at `store_url`, a bucket of Google's, with what must be allowed on the
+// project besides: to whoever submits, and to the machines of a job, which replace one another,
+// move their own leases and delete themselves. Source: "IAM permissions" of each method (Compute
+// Engine v1 API). `project`: "" = not known; `account`: e-mail of the machines, "" = the usual one.
+// kInvalid: the store is elsewhere.
+Result<Rights> AddGceRights(Rights rights, const std::string& store_url, const std::string& project,
+                            const std::string& account);
 
 }  // namespace stoker

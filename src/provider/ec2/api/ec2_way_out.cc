@@ -104,8 +104,8 @@ Result<std::optional<BootFailure>> BootFailureOf(AwsApi& api, const std::string&
   advice.denied =
       "The role of the machines may not read the bucket: 'stoker doctor --iam --infra aws/" +
       region +
-      "' prints node.json; aws iam put-role-policy --role-name stoker --policy-name stoker "
-      "--policy-document file://node.json";
+      " --write iam'; aws iam put-role-policy --role-name stoker --policy-name stoker "
+      "--policy-document file://iam/node.json";
   if (cloud::SaysNoRoute(said) && !subnet.empty()) {
     const auto ways = WaysToS3(api, region, vpc);
     advice.has_route = !ways.ok() || ways->Of(subnet) != WayOut::kNone;

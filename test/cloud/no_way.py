@@ -6,71 +6,20 @@ what it says. The time that a machine tries is short here: three tries, a second
 
     no_way.py ec2|gcp [denied] [outage]"""
 
-import http.client
-import http.server
 import os
 import pathlib
-import socketserver
 import sys
-import threading
 import time
-import urllib.parse
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.lab import lab as lab_of
 
 lab_of.enter()
+from test.door import CLOSE, DENIED, Door
 from test.e2e.kit.harness import Results, World, parts_of
 from test.lab import ec2_rooms, gce_rooms
 from test.lab.gce_lab import GceLab
-
-NO = b'<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>'
-
-
-class Door(http.server.BaseHTTPRequestHandler):
-    """The bucket, as the submitter sees it; machines are told `server.how`."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def handle_one(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        inside = self.client_address[0] not in ("127.0.0.1", self.server.gate)
-        if inside and self.server.how == "outage":
-            self.close_connection = True
-            return
-        if inside and self.server.how == "denied":
-            self.out(403, [], NO)
-            return
-        line = http.client.HTTPConnection(self.server.behind, timeout=60)
-        line.request(self.command, self.path, body, dict(self.headers))
-        answer = line.getresponse()
-        kept = [(k, v) for k, v in answer.getheaders() if k.lower() not in ("connection", "transfer-encoding", "content-length")]
-        length = answer.getheader("Content-Length")
-        self.out(answer.status, kept, answer.read(), length)
-
-    def out(self, status, headers, body, length=None):
-        self.send_response_only(status)
-        for key, value in headers:
-            self.send_header(key, value)
-        self.send_header("Content-Length", length if self.command == "HEAD" and length else str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_one
-
-
-class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        pass  # who asked has gone
-
-    request_queue_size = 128
 
 
 class Ec2:
@@ -124,12 +73,14 @@ def goes(lab, world, until, most, seconds):
 
 
 def world_of(lab, name, how):
-    server = Server((CLOUD.gate, 0), Door)
-    server.how, server.gate = how, CLOUD.gate
-    server.behind = urllib.parse.urlsplit(lab.env[CLOUD.variable]).netloc
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    def judge(handler, _):
+        """Machines are told `how`; the submitter sees the bucket."""
+        inside = handler.client_address[0] not in ("127.0.0.1", CLOUD.gate)
+        return {"outage": CLOSE, "denied": DENIED}[how] if inside else None
+
+    door = Door(CLOUD.gate, lab.env[CLOUD.variable], judge)
     made = World(name)
-    made.env.update(lab.env, **{CLOUD.variable: f"http://{CLOUD.gate}:{server.server_port}"})
+    made.env.update(lab.env, **{CLOUD.variable: door.url})
     made.stoker("config", "set", "store", f"{CLOUD.bucket}://stoker-test/{name}", check=True)
     return made
 

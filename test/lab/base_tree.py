@@ -2,7 +2,10 @@
 """The disk that every room begins with: Debian 12 with systemd, cloud-init, sshd and Google's guest
 agent, made once under $XDG_CACHE_HOME/stoker-test. It takes a minute and 500 MB, and root, or what
 user_space.py gives an ordinary user. It has host keys of its own, as an image has that somebody
-made of a machine."""
+made of a machine.
+
+With STOKER_LAB_IMAGE=vendor it is as bare as the images of the vendors: of Python nothing but
+python3, so no venv, no ensurepip, no pip; and disks of rooms are small (room.py)."""
 
 import fcntl
 import hashlib
@@ -16,8 +19,11 @@ from test.lab import user_space
 
 PACKAGES = (
     "ca-certificates,iproute2,procps,curl,busybox-static,python3,cloud-init,systemd,systemd-sysv,"
-    "dbus,google-guest-agent,openssh-server,sudo,python3-venv,python3-setuptools"
+    "dbus,google-guest-agent,openssh-server,sudo"
 )
+# What an image has besides that somebody made for training.
+MORE = "python3-venv,python3-setuptools"
+VENDOR = "vendor"
 # What looks for hardware, or would start while a test runs.
 MASKED = (
     "console-getty.service",
@@ -69,6 +75,19 @@ FILES = {
 PROGRAMS = ("usr/bin/instance-connect-keys",)
 
 
+def is_vendors():
+    return os.environ.get("STOKER_LAB_IMAGE") == VENDOR
+
+
+def packages():
+    return PACKAGES if is_vendors() else f"{PACKAGES},{MORE}"
+
+
+def disk():
+    """How much a room may write: of a root disk of 8 GiB an image takes two."""
+    return "6g" if is_vendors() else ""
+
+
 def say(words):
     print(f"base_tree: {words}", file=sys.stderr, flush=True)
 
@@ -111,7 +130,7 @@ def make(folder):
         sys.exit("base_tree: there is no mmdebstrap: apt-get install mmdebstrap")
     say(f"making the disk of rooms in {folder}: about a minute")
     apart = [] if os.geteuid() == 0 else APART  # a user has no mounts outside
-    command = [*apart, "mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", tree]
+    command = [*apart, "mmdebstrap", "--variant=minbase", f"--include={packages()}", "bookworm", tree]
     log = os.path.join(folder, "log")
     with open(log, "wb") as out:
         failed = user_space.run(command + mirror(), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -126,7 +145,7 @@ def make(folder):
 
 def tree():
     """Its folder; waits while another test makes it."""
-    version = hashlib.sha256(repr((PACKAGES, MASKED, FILES)).encode()).hexdigest()[:12]
+    version = hashlib.sha256(repr((packages(), MASKED, FILES)).encode()).hexdigest()[:12]
     folder = os.path.join(cache_root(), f"room-{version}")
     with open(folder + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

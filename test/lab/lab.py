@@ -137,7 +137,7 @@ class Lab:
         self.rooms = Ec2Rooms(self.ec2.settings, self.keyring, os.environ[INSIDE], os.environ["STOKER_LAB_TREE"])
         self.folder = self.rooms.folder
         self.rooms.ec2, self.ec2.machines = self.ec2, self.rooms
-        self.front = Front(self.ec2, self.keyring, self.log)
+        self.front = self.front_of(Front)
         self.endpoint = f"http://{GATE}:{Server(self.front, host=GATE).port}"
         self.bucket = f"http://{GATE}:{self.s3.endpoint.rsplit(':', 1)[1]}"
         self.env = {
@@ -166,6 +166,9 @@ class Lab:
             aws_access_key_id=self.keyring.own[0],
             aws_secret_access_key=self.keyring.own[1],
         )
+
+    def front_of(self, kind):
+        return kind(self.ec2, self.keyring, self.log)
 
     def make_role(self):
         iam = self.boto3("iam")

@@ -86,9 +86,9 @@ class Cloud:
 
 class Room:
     """`folder` is its disk and console; `held` has its processes (held.py); `metadata` answers as a
-    handler of web.py does."""
+    handler of web.py does; `disk`: how much it may write ("6g"), else what this machine has."""
 
-    def __init__(self, folder, tree, instance, held, metadata, cloud):
+    def __init__(self, folder, tree, instance, held, metadata, cloud, disk=""):
         self.folder = pathlib.Path(folder)
         self.tree = tree
         self.instance = instance
@@ -101,6 +101,9 @@ class Room:
         self.pressed = None  # when its power button was
         self.killed = False  # whether its power was taken since it booted last
         self.port22 = None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if disk:
+            run("mount", "-t", "tmpfs", "-o", f"size={disk},mode=755", "tmpfs", self.folder)
         for name in ("disk", "root"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         if cloud.dress:

@@ -5,11 +5,12 @@ for its end."""
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import traceback
 
-from test.lab import held
+from test.lab import base_tree, held
 from test.lab.room import Room
 
 REBOOT = signal.SIGRTMIN + 5  # systemd's, in a container
@@ -41,6 +42,7 @@ class Rooms:
                 held.of_room(self.top, instance.id),
                 self.metadata_of(instance),
                 self.cloud,
+                base_tree.disk(),
             )
             instance.room.more = self.more
         thread = threading.Thread(target=self.life, args=(instance,), daemon=True)
@@ -98,4 +100,7 @@ class Rooms:
             thread.join(60)
         if not held.bare():
             held.remove_cgroups(held.cgroups() / self.top)
+        for each in self.instances():
+            if each.room and os.path.ismount(each.room.folder):
+                subprocess.run(["umount", "--lazy", each.room.folder], check=True)
         shutil.rmtree(self.folder)

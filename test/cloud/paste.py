@@ -7,9 +7,11 @@ At the end a job ran, on a machine whose image is as bare as a vendor's (test/la
 
     paste.py ec2|gcp"""
 
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -22,7 +24,7 @@ lab_of.enter()
 from test.e2e.kit.harness import Results, World, patience
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-SEEN = {"yaml", "console", "google"}  # a part of a job file; what a command prints
+SEEN = {"yaml", "console"}  # a part of a job file; what a command prints
 LONGEST = 300
 
 
@@ -35,9 +37,9 @@ def blocks_of(page, check):
     return [(line, commands) for line, kind, commands in found if kind == "sh"]
 
 
-def pasted(world, page, env, check):
-    """All of them by one shell; what it printed."""
-    blocks = blocks_of(page, check)
+def pasted(world, page, env, check, most=None):
+    """All of them, or the first ones, by one shell; what it printed."""
+    blocks = blocks_of(page, check)[:most]
     script = "set -eu\n" + "".join(f"echo 'pasted line {line}' >&2\n{commands}" for line, commands in blocks)
     done = subprocess.run(
         ["bash", "-c", script], cwd=world.work, env={**world.env, **env}, capture_output=True, text=True, timeout=patience(LONGEST)
@@ -51,11 +53,40 @@ def pasted(world, page, env, check):
     return done.stdout + done.stderr
 
 
+def project_of(world, identity, make_bucket, host):
+    """An empty project of Google, and the variables by which gcloud finds it: its own token is the
+    owner's, and who is logged in is who submits."""
+    from test.lab.gce_lab import SUBMITTER
+    from test.lab.gceapi.identity import CLOUD
+    from test.lab.gceapi.project import Project
+    from test.lab.gceapi.service import PROJECT
+    from test.lab.gceapi.world import number_of
+    from test.lab.web import Server
+
+    if not shutil.which("gcloud"):
+        print("there is no gcloud here: install google-cloud-cli, whose commands the pages have")
+        sys.exit(77)
+    project = Project(PROJECT, number_of(PROJECT), "owner@example.com", identity, make_bucket)
+    url = f"http://{host}:{Server(project, host=host).port}/"
+    (world.root / "token").write_text(identity.issue(project.owner, [CLOUD]).text)
+    return project, {
+        "CLOUDSDK_CORE_PROJECT": PROJECT,
+        "CLOUDSDK_CORE_ACCOUNT": SUBMITTER,
+        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+        "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(world.root / "token"),
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM": url,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER": url,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE": url,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": f"{url}storage/v1/",
+    }
+
+
 def test_ec2(check):
     from test.door import Door
     from test.lab.ec2_rooms import GATE
     from test.lab.ec2api.account import AccountFront, BucketJudge
     from test.lab.ec2api.world import ACCOUNT
+    from test.lab.gceapi.identity import Identity
 
     class Empty(lab_of.Lab):
         def front_of(self, kind):
@@ -64,7 +95,7 @@ def test_ec2(check):
         def make_role(self):
             """Nothing is there but its owner."""
 
-    with Empty() as lab, World("paste") as world:
+    with Empty() as lab, World("paste") as world, World("google") as other:
         judge = BucketJudge(lab.front.rights)
         folder = pathlib.Path(world.home) / ".aws"
         folder.mkdir()
@@ -74,7 +105,15 @@ def test_ec2(check):
             "AWS_ENDPOINT_URL_S3": Door(GATE, lab.bucket, judge).url,
             "PATH": f"{os.path.dirname(world.binary)}:{os.path.dirname(sys.executable)}:/usr/bin:/bin",
         }
-        said = pasted(world, "aws.md", env, check)
+        project, google = project_of(other, Identity(), lambda _: None, GATE)
+        pasted(other, "gcp.md", {**env, **google}, check, most=2)  # which its part on Google's buckets needs
+        said = pasted(world, "aws.md", {**env, **google}, check)
+        check(
+            "Google's bucket knows the role",
+            any("assumed-role/stoker" in str(each) for each in project.policies.values()),
+            project.policies,
+        )
+        check("all that gcloud asked, and each answer, is in Google's documents", not project.strange, project.strange)
         check("a job ran", "trained" in said, said[-800:])
         made = list(lab.ec2.world.instances())
         check("on one machine", len(made) == 1, made)
@@ -100,9 +139,66 @@ def test_ec2(check):
         check("the lab has no bug", not lab.bugs, lab.bugs)
 
 
+class BoundHere:
+    """Whom the page's bucket lets in, as a set."""
+
+    def __init__(self, project):
+        self.project = project
+
+    def __contains__(self, email):
+        return any(self.project.lets_in(each, email) for each in self.project.buckets)
+
+
+def test_gcp(check):
+    from test.lab import google_names
+    from test.lab.gce_lab import NODES, SUBMITTER, GceLab
+    from test.lab.gce_rooms import GATE
+    from test.lab.gceapi.service import PROJECT
+    from test.lab.keyring import Keyring
+
+    def make_bucket(name):
+        lab.gcs.call("POST", f"/storage/v1/b?project={PROJECT}", json.dumps({"name": name}).encode())
+
+    with GceLab() as lab, World("paste") as world:
+        names = google_names.GoogleNames(GATE, lab.identity, lab.gcs, Keyring(), lab.folder)
+        names.join(lab.rooms)
+        names.join_here()
+        project, google = project_of(world, lab.identity, make_bucket, GATE)
+        names.may = BoundHere(project)
+        lab.api.may = project.may
+        lab.api.networks.clear()
+        lab.api.subnetworks.clear()
+        env = {
+            **{name: value for name, value in lab.env.items() if name != "STORAGE_EMULATOR_HOST"},
+            **names.env,
+            **google,
+            "PATH": f"{os.path.dirname(world.binary)}:/usr/bin:/bin",
+        }
+        said = pasted(world, "gcp.md", env, check)
+        check("a job ran", "trained" in said, said[-800:])
+        check("all that gcloud asked, and each answer, is in Google's documents", not project.strange, project.strange)
+        check("on one VM", len(lab.api.world.instances) == 1, lab.api.world.instances)
+        asked = {each["email"] for each in lab.log if each.get("method") == "instances.insert"}
+        check("asked for by who submits", asked == {SUBMITTER}, asked)
+        refused = sorted({(e["email"], e["method"], e["error"]) for e in lab.log if e.get("status") == 403})
+        check("nothing that was asked of Compute Engine was denied", not refused, refused)
+        seen = {(who, status) for name, who, status in names.asked if name == google_names.STORE}
+        check(
+            "the bucket let in both by its policy, and nobody else asked",
+            {who for who, _ in seen} == {SUBMITTER, NODES} and 403 not in {s for _, s in seen},
+            seen,
+        )
+        check(
+            "the account may act as itself, and the project's roles say nothing of it",
+            not any("actAs" in str(each) for each in project.roles.values()) and project.may(NODES, "iam.serviceAccounts.actAs", [NODES]),
+        )
+        check("neither may do anything else", not any(project.may(each, "compute.firewalls.create") for each in (SUBMITTER, NODES)))
+        check("the lab has no bug", not lab.bugs, lab.bugs)
+
+
 def main():
     results = Results()
-    {"ec2": test_ec2}[sys.argv[1]](results.check)
+    {"ec2": test_ec2, "gcp": test_gcp}[sys.argv[1]](results.check)
     results.finish()
 
 

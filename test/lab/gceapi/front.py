@@ -145,8 +145,10 @@ class Front:
 
     def check_rights(self, name, params, body, entry):
         entry["permissions"] = needed(name, body, params["project"])
+        told = (body or {}).get("instanceProperties", body or {})
+        acts_as = [each["email"] for each in told.get("serviceAccounts", [])]
         for each in entry["permissions"]:
-            if each in self.api.denied:
+            if each in self.api.denied or not self.api.may(entry["email"], each, acts_as):
                 place = "/".join(
                     [
                         "projects",

@@ -16,6 +16,7 @@ READS = {
     "regionOperations.wait": "regionOperations.get",
     "zoneOperations.wait": "zoneOperations.get",
     "firewalls.insert": "firewalls.create",
+    "networks.insert": "networks.create",
     "resourcePolicies.insert": "resourcePolicies.create",
 }
 

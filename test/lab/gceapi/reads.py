@@ -235,7 +235,7 @@ def project(api, params, query):
 
 
 def _network(project, name, subnetworks):
-    told = {"name": name, "autoCreateSubnetworks": name == "default", "routingConfig": {"routingMode": "REGIONAL"}, "mtu": 1460}
+    told = {"name": name, "autoCreateSubnetworks": subnetworks.get(name) == name, "routingConfig": {"routingMode": "REGIONAL"}, "mtu": 1460}
     told["subnetworks"] = [
         views.url(f"projects/{project}/regions/{region}/subnetworks/{each}")
         for each, of in subnetworks.items()
@@ -254,6 +254,18 @@ def network(api, params, query):
 def networks(api, params, query):
     told = [_network(params["project"], each, api.subnetworks) for each in api.networks]
     return listed("network", told, query, f"{_base(params)}/networks")
+
+
+def insert_network(api, params, body, who):
+    """With a subnetwork in each region, as all of the lab's are."""
+    link = f"{_base(params)}/networks/{body['name']}"
+    if body["name"] in api.networks:
+        raise errors.exists(link)
+    if not body.get("autoCreateSubnetworks"):
+        raise errors.Refusal(501, "The lab has no networks of other modes.", "notImplemented")
+    api.networks.add(body["name"])
+    api.subnetworks[body["name"]] = body["name"]
+    return _done(api, params, "insert", link, who)
 
 
 def _subnetwork(params, name, of):

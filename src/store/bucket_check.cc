@@ -134,6 +134,12 @@ void GcsVersioning(bool on, const Lifecycle& rules, BucketCheck* out) {
 
 }  // namespace
 
+Result<std::string> ReadBucketPolicy(const std::string& url) {
+  STOKER_ASSIGN(auto options, FindS3Options(url));
+  STOKER_ASSIGN(const auto client, s3::Client::Make(options.client));
+  return Ask(*client, {.method = "GET", .query = "policy="});
+}
+
 void ReadVersioning(const Result<std::string>& xml, BucketCheck* out) {
   pugi::xml_document document;
   if (!xml.ok()) {

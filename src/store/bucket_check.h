@@ -29,6 +29,10 @@ struct BucketCheck {
 // facts. What may not be read is a note, not a failure. Blocks; thread-safe.
 BucketCheck CheckBucket(const std::string& url);
 
+// The policy of the bucket of "s3://…", as JSON. kNotFound: it has none; kDenied: it may not be
+// read.
+Result<std::string> ReadBucketPolicy(const std::string& url);
+
 // Inside store/ only: what answers say. Pure.
 void ReadVersioning(const Result<std::string>& xml, BucketCheck* out);  // GetBucketVersioning
 // …LifecycleConfiguration, after ReadVersioning(); `prefix` is the store's.

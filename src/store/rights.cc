@@ -30,12 +30,13 @@ ordered_json S3Policy(const BucketUrl& place, const std::string& region, bool su
   if (!below.empty()) list["Condition"] = {{"StringLike", {{"s3:prefix", below + "*"}}}};
   ordered_json statements = ordered_json::array({objects, list});
   if (submitter) {
-    // 'stoker gc' sweeps uploads whose writers died; 'stoker doctor' reads the settings.
+    // 'stoker gc' sweeps uploads whose writers died; 'stoker doctor' reads the settings; whether
+    // the bucket's own policy lets machines in is asked where their role's does not.
     statements.push_back({{"Sid", "Upkeep"},
                           {"Effect", "Allow"},
                           {"Action",
                            {"s3:ListBucketMultipartUploads", "s3:GetBucketVersioning",
-                            "s3:GetLifecycleConfiguration"}},
+                            "s3:GetLifecycleConfiguration", "s3:GetBucketPolicy"}},
                           {"Resource", bucket}});
   }
   return {{"Version", "2012-10-17"}, {"Statement", statements}};

@@ -22,6 +22,7 @@ from test.lab import lab as lab_of
 
 lab_of.enter()
 from test.e2e.kit.harness import Results, World, patience
+from test.lab.ec2api.world import ACCOUNT
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 SEEN = {"yaml", "console"}  # a part of a job file; what a command prints
@@ -81,11 +82,41 @@ def project_of(world, identity, make_bucket, host):
     }
 
 
+def role_without_a_policy(lab, world, env, check):
+    """As where one block was left out: no machine is asked for."""
+    before = len(lab.ec2.world.instances())
+    iam = lab.boto3("iam")
+    kept = iam.get_role_policy(RoleName="stoker", PolicyName="stoker")["PolicyDocument"]
+    iam.delete_role_policy(RoleName="stoker", PolicyName="stoker")
+    env = {**env, "AWS_PROFILE": "stoker"}
+    shutil.rmtree(world.home / ".cache")  # an hour later
+    done = world.stoker("run", "--infra", "aws/us-east-1", "--", "true", env=env, timeout=120)
+    check(
+        "a role whose policy was never put is refused, with the command",
+        done.returncode == 1
+        and "no policy of it allows that" in done.stderr
+        and "aws iam put-role-policy --role-name stoker" in done.stderr,
+        done.stdout + done.stderr,
+    )
+    check("before any machine is asked for", len(lab.ec2.world.instances()) == before)
+    said = {each["what"]: each for each in world.json("doctor", "--infra", "aws/us-east-1", env=env, ok=(0, 1), timeout=120)}
+    check("doctor says so, too", said["role of the machines"]["level"] == "bad", said.get("role of the machines"))
+    open_to = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "*"}]}
+    lab.s3.client.put_bucket_policy(Bucket=f"stoker-{ACCOUNT}", Policy=json.dumps(open_to))
+    said = {each["what"]: each for each in world.json("doctor", "--infra", "aws/us-east-1", env=env, ok=(0, 1), timeout=120)}
+    check(
+        "where the bucket has a policy that is not known", said["role of the machines"]["level"] == "note", said.get("role of the machines")
+    )
+    lab.s3.client.delete_bucket_policy(Bucket=f"stoker-{ACCOUNT}")
+    iam.put_role_policy(RoleName="stoker", PolicyName="stoker", PolicyDocument=json.dumps(kept))
+    said = {each["what"]: each for each in world.json("doctor", "--infra", "aws/us-east-1", env=env, ok=(0, 1), timeout=120)}
+    check("and that it is well, once it is put", said["role of the machines"]["level"] == "ok", said.get("role of the machines"))
+
+
 def test_ec2(check):
     from test.door import Door
     from test.lab.ec2_rooms import GATE
     from test.lab.ec2api.account import AccountFront, BucketJudge
-    from test.lab.ec2api.world import ACCOUNT
     from test.lab.gceapi.identity import Identity
 
     class Empty(lab_of.Lab):
@@ -128,6 +159,7 @@ def test_ec2(check):
         check("nothing that was asked of the bucket was denied", not denied, denied)
         nodes = {key for key, _, _ in judge.seen} & set(lab.keyring.roles)
         check("the bucket saw the role of the machine", nodes and {lab.keyring.roles[each] for each in nodes} == {"stoker"}, nodes)
+        role_without_a_policy(lab, world, env, check)
         for words, what in (
             (("s3api", "head-object", "--bucket", f"stoker-{ACCOUNT}", "--key", "elsewhere"), "outside the prefix nothing is read"),
             (("iam", "list-users"), "nor is anything else allowed"),

@@ -8,6 +8,7 @@
 #include "aws/config.h"
 #include "ledger/places.h"
 #include "provider/ec2/api/aws_api.h"
+#include "provider/ec2/api/ec2_role.h"
 #include "provider/ec2/ec2_holdings.h"
 #include "provider/ec2/ec2_offers.h"
 #include "provider/ec2/ec2_rights.h"
@@ -62,7 +63,10 @@ class Ec2Broker : public Broker {
     // Before the first job there is no ledger, and nothing of it there.
     const std::string id = ledger.ok() ? ledger->id : "trial";
     const std::string region = where.empty() ? AwsRegion(account.outside, account.config) : where;
-    return Findings{TellRights(TryEc2Rights(*api, region, id, Profile()), region), true};
+    Findings out{TellRights(TryEc2Rights(*api, region, id, Profile()), region), true};
+    const std::string store = ledger.ok() ? ledger->store->url() : options_.settings.store;
+    out.all.push_back(TellRole(*api, region, Profile(), store));
+    return out;
   }
 
   Result<Rights> AddRights(Rights rights, const std::string& store_url,

@@ -248,23 +248,6 @@ Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
   return out;
 }
 
-Status CheckProfile(AwsApi& api, const std::string& region, const std::string& profile) {
-  Call call{"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}};
-  call.good_for = kHour;
-  const auto reply = api.Repeat(call);
-  // Who may not ask is told by EC2 when a machine is asked for.
-  if (!reply.ok()) return reply.status();
-  if (!reply->failure || StatusOf("", *reply->failure).Is(Code::kDenied)) return Status::Ok();
-  if (StatusOf("", *reply->failure).Is(Code::kNotFound)) {
-    return Status(Code::kNotFound,
-                  "the account has no instance profile '" + Printable(profile) +
-                      "', with which machines would reach the store",
-                  "Make it (docs/aws.md has the commands), or name another: stoker config set "
-                  "aws.instance_profile NAME");
-  }
-  return StatusOf("looking for the instance profile " + profile, *reply->failure);
-}
-
 std::string Account(AwsApi& api, const std::string& region) {
   Call call{"sts", region, "GetCallerIdentity"};
   call.good_for = kDay;

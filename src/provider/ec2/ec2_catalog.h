@@ -91,9 +91,6 @@ Result<Reservation> FindReservation(AwsApi& api, const std::string& region, cons
 Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
     AwsApi& api, const std::string& region, const std::vector<std::string>& types);
 
-// kNotFound: the profile is not there. Ok also where this user may not ask.
-Status CheckProfile(AwsApi& api, const std::string& region, const std::string& profile);
-
 // The account's number; "" = nobody tells.
 std::string Account(AwsApi& api, const std::string& region);
 

@@ -83,6 +83,7 @@ Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
   wish.subnets = aws.subnets;
   wish.groups = aws.security_groups;
   wish.profile = settings.Of(kAwsProfile);
+  if (StartsWith(ask.ledger.store->url(), kS3)) wish.store = ask.ledger.store->url();
   wish.store_region = bucket.region;
   wish.s3_endpoint = bucket.endpoint;
   if (!InGoogle(ask).empty()) {

@@ -7,6 +7,7 @@
 
 #include "aws/config.h"
 #include "base/text.h"
+#include "provider/ec2/api/ec2_role.h"
 #include "provider/ec2/api/ec2_way_out.h"
 #include "provider/ec2/ec2_catalog.h"
 #include "provider/ec2/ec2_network.h"
@@ -294,6 +295,15 @@ Status KeepThoseWithAWay(AwsApi& api, const Ec2Wish& wish, Network* network) {
                 MakeAWay(wish.region, network->vpc));
 }
 
+// The profile is there, and as far as that is known its role may use the store. A bucket elsewhere
+// than EC2 knows nothing of roles.
+Status CheckRole(AwsApi& api, const Ec2Wish& wish) {
+  STOKER_ASSIGN(const std::string role, RoleOfProfile(api, wish.region, wish.profile));
+  const bool elsewhere = !wish.s3_endpoint.empty() && wish.ec2_endpoint.empty();
+  if (wish.store.empty() || elsewhere) return Status::Ok();
+  return LookAtRole(api, wish.region, role, wish.store).may;
+}
+
 struct Plugs {
   Network network;
   std::vector<std::string> groups;
@@ -318,8 +328,7 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   const auto at_once = [](auto ask) { return std::async(std::launch::async, std::move(ask)); };
   auto asked_zones = at_once([&api, wish] { return ZonesOf(api, wish); });
   auto asked_plugs = at_once([&api, wish] { return PlugsOf(api, wish); });
-  auto asked_profile =
-      at_once([&api, wish] { return CheckProfile(api, wish.region, wish.profile); });
+  auto asked_role = at_once([&api, wish] { return CheckRole(api, wish); });
   auto asked_account = at_once([&api, wish] { return Account(api, wish.region); });
   auto types = TypesOf(api, wish);
   // A wrong region or zone is the first word about anything else.
@@ -332,7 +341,7 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   STOKER_ASSIGN(const Image image, asked_image.get());
   STOKER_TRY(ways.status());
   STOKER_ASSIGN(const Plugs plugs, asked_plugs.get());
-  STOKER_TRY(asked_profile.get());
+  STOKER_TRY(asked_role.get());
   Options options;
   options.vpc = plugs.network.vpc;
   options.groups = plugs.groups;

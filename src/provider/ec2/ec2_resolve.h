@@ -19,6 +19,7 @@ struct Ec2Wish : cloud::Wish {
   std::vector<std::string> subnets;             // "subnet-…"; empty = those of the default VPC
   std::vector<std::string> groups;              // of security, by id or name; empty = the ledger's
   std::string profile;                          // "" = "stoker"
+  std::string store;                            // "s3://…"; "" = elsewhere
   std::string store_region;                     // of the bucket
   std::string s3_endpoint;                      // "" = Amazon's
   std::string ec2_endpoint;                     // the same

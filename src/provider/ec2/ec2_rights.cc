@@ -75,6 +75,8 @@ std::vector<Allowed> Table(const std::string& arn, const std::string& role) {
       // Those of Amazon belong to no account.
       {kSubmitter, "Image", {"ssm:GetParameter"}, {arn + ":ssm:*:*:parameter/aws/service/*"}},
       {kSubmitter, "Profile", {"iam:GetInstanceProfile"}, {arn + ":iam::*:instance-profile/*"}},
+      // Whether the role may use the store, before there is a machine.
+      {kSubmitter, "Simulate", {"iam:SimulatePrincipalPolicy"}, {arn + ":iam::*:role/" + role}},
       {kBoth, "Launch", {"ec2:RunInstances"}, {"*"}},
       // By its name and not by its tag, so that to delete one that is gone is no denial.
       {kBoth,

@@ -24,6 +24,8 @@ NOT_PASSED_ON = ("connection", "content-length", "transfer-encoding", "date", "s
 
 
 class Front:
+    simulates = False  # account.py has one that does
+
     def __init__(self, ec2, keyring, log):
         self.ec2 = ec2
         self.keyring = keyring
@@ -84,6 +86,8 @@ class Front:
             given, code = dict(urllib.parse.parse_qsl(text)), "AccessDenied"
         wanted = rights.asks_of_others(self.ec2, scope.region or "us-east-1", scope.service, action, given)
         self.rights.check(scope.key, wanted, code)
+        if action == "SimulatePrincipalPolicy" and not self.simulates:
+            raise Refusal("AccessDenied", "Nobody may simulate here: the lab's machines have rights without policies", 403)
 
     def ec2_call(self, handler, scope, body, entry):
         given = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True))

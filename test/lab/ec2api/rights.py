@@ -169,8 +169,8 @@ def asks_of_others(ec2, region, service, action, given):
         owner = "" if name.startswith("aws/") else ACCOUNT
         yield f"ssm:{action}", f"arn:aws:ssm:us-east-1:{owner}:parameter/{name}", {}
     elif service == "iam":
-        name = given.get("InstanceProfileName", "*")
-        yield f"iam:{action}", f"arn:aws:iam::{ACCOUNT}:instance-profile/{name}", {}
+        profile = f"arn:aws:iam::{ACCOUNT}:instance-profile/{given.get('InstanceProfileName', '*')}"
+        yield f"iam:{action}", given.get("PolicySourceArn", profile), {}
     elif service == "ec2-instance-connect":
         yield (f"{service}:{action}", *_of(ec2, region, given.get("InstanceId", "")))
 

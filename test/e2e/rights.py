@@ -130,11 +130,30 @@ def one_less():
     results.finish()
 
 
+def as_files(results, planner, rights):
+    """`--write`: what is printed, and never over something else."""
+    folder = planner.work / "iam"
+    told = planner.json("doctor", "--iam", "--write", folder)
+    written = {pathlib.Path(each["path"]).stem: json.loads(pathlib.Path(each["path"]).read_text()) for each in told["files"]}
+    results.check("the files are what is printed", written == rights and all(each["written"] for each in told["files"]), told)
+    results.check("the commands name them", any(f"file://{folder}/submitter.json" in each for each in told["next"]), told["next"])
+    planner.stoker("config", "set", "store", f"s3://{moto_s3.BUCKET}/another", check=True)
+    refused = planner.stoker("doctor", "--iam", "--write", folder)
+    results.check(
+        "and stay, once they would be others",
+        refused.returncode == 1
+        and "says something else" in refused.stderr
+        and json.loads((folder / "node.json").read_text()) == rights["node"],
+        refused.stderr,
+    )
+
+
 def main():
     results = Results()
     with moto_s3.MotoS3() as server:
         planner = machine(server, "planner", {})
         rights = planner.json("doctor", "--iam")
+        as_files(results, planner, rights)
         keys = {who: user(server, who, rights[who]) for who in ("submitter", "node")}
         enforce(server)
         worlds = {who: machine(server, who, keys[who]) for who in keys}

@@ -97,6 +97,12 @@ Status Run(Context& context, const CompareOptions& options) {
   for (const std::string& id : ids) {
     STOKER_ASSIGN(jobs.emplace_back(), ReadCompared(*ledger, id, context.clock().Wall()));
   }
+  // Of many, it would be columns without end.
+  Status trouble;
+  for (Compared& job : jobs) {
+    if (context.json || jobs.size() <= kSideBySide) ReadRanOf(*ledger, &job, &trouble);
+  }
+  if (!trouble.ok()) context.Say("what they ran with: " + trouble.ToString());
   std::vector<RunOutcome> runs;
   for (const Compared& job : jobs) runs.push_back({job.id, job.hyperparameters, job.metrics});
   const auto best = FindBest(runs, options.by);
@@ -136,7 +142,8 @@ Verb CompareVerb() {
   verb.summary = "Say in what jobs differ, and what came of it";
   verb.description =
       "Compares jobs: what differs of hyperparameters, code, environment, machine, metrics and "
-      "results. Up to three jobs are columns; more are rows, the best first. At the end, which "
+      "results, and, of up to three, of Python, packages, driver and variables. Up to three jobs "
+      "are columns; more are rows, the best first. At the end, which "
       "was the best, and what each hyperparameter came to. --by says by which metric: an accuracy "
       "is best at its greatest, anything else at its least; min.METRIC and max.METRIC say so.";
   verb.examples = {"stoker compare digits digits2", "stoker compare --name 'digits*' --last 5",

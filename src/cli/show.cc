@@ -6,6 +6,7 @@
 #include "cli/terminal/local_time.h"
 #include "cli/verb.h"
 #include "cli/words/counted.h"
+#include "cli/words/ran_text.h"
 #include "cli/words/story.h"
 #include "client/clear/removals.h"
 #include "client/open/full_store.h"
@@ -16,6 +17,7 @@
 #include "spec/parse.h"
 #include "view/kept_outputs.h"
 #include "view/metrics.h"
+#include "view/ran.h"
 
 namespace stoker::cli {
 namespace {
@@ -24,7 +26,25 @@ constexpr size_t kMetricsShown = 4;
 
 struct ShowOptions {
   std::string job = "-";
+  bool env = false;
 };
+
+// --env: of the record and what nodes have told, without a pass.
+Status ShowEnvironment(Context& context, const std::string& id) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, id));
+  Status trouble;
+  const std::vector<Ran> all = ReadRan(ledger->store(), read.job, &trouble);
+  if (context.json) {
+    nlohmann::json out = RanJson(all);
+    out["job"] = id;
+    context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } else {
+    context.Print(RanText(read.job, all));
+  }
+  if (!trouble.ok()) context.Say(trouble.ToString());
+  return Status::Ok();
+}
 
 // What was found, and where.
 std::string MetricsText(const MetricTotals& totals) {
@@ -49,6 +69,7 @@ std::string GoesText(WallTime goes, WallTime now) {
 
 Status Run(Context& context, const ShowOptions& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
+  if (options.env) return ShowEnvironment(context, id);
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
@@ -127,10 +148,11 @@ Verb ShowVerb() {
   verb.description =
       "Tells the story of a job: each attempt and node, where it ran, which checkpoint it started "
       "from, what CPU, memory and GPU it used, what Slurm has counted of it, how it ended and why, "
-      "and who would restart it "
-      "now.";
-  verb.examples = {"stoker show digits", "stoker show - --json"};
-  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
+      "and who would restart it now. --env tells with what it ran instead: machine, driver, Python "
+      "and its packages, and the variables of the program.";
+  verb.examples = {"stoker show digits", "stoker show digits --env", "stoker show - --json"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
+                  {"--env", "With what its program ran", &options->env}};
   return verb;
 }
 

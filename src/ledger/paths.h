@@ -43,6 +43,15 @@ inline std::string Replaced(const std::string& job) { return Job(job) + "replace
 inline std::string Usage(const std::string& job, int attempt, int rank) {
   return Job(job) + "usage/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }
+// What the programs of a job ran with (job/run_facts.h); each node writes its own.
+inline std::string AllRan(const std::string& job) { return Job(job) + "ran/"; }
+inline std::string Ran(const std::string& job, int attempt, int rank) {
+  return AllRan(job) + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
+}
+// A list of packages, by its digest: many attempts have the same.
+inline std::string RanPackages(const std::string& job, const std::string& sha256) {
+  return AllRan(job) + "packages-" + sha256 + ".json";
+}
 // Metrics of one node in one attempt; segments below it are "<%012d first flush>-<flushes>.zst".
 inline std::string AllMetrics(const std::string& job) { return Job(job) + "metrics/"; }
 inline std::string Metrics(const std::string& job, int attempt, int rank) {

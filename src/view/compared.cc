@@ -9,6 +9,7 @@
 #include "view/facts.h"
 #include "view/job_row.h"
 #include "view/metrics.h"
+#include "view/ran.h"
 
 namespace stoker {
 namespace {
@@ -76,9 +77,30 @@ Result<Compared> ReadCompared(Ledger& ledger, const std::string& id, WallTime no
   return out;
 }
 
+void ReadRanOf(Ledger& ledger, Compared* job, Status* trouble) {
+  const auto read = ReadJob(ledger, job->id);
+  if (!read.ok()) {
+    *trouble = read.status();
+    return;
+  }
+  const auto ran = ReadNewestRan(ledger.store(), read->job, trouble);
+  if (!ran) return;
+  job->ran.emplace();
+  job->ran->machine = MachineAndPython(*ran);
+  job->ran->machine.erase("machine");  // a section of its own says it
+  job->ran->packages = PackageVersions(*ran);
+  job->ran->variables = OtherVariables(*ran);
+}
+
 nlohmann::json ComparedJson(const Compared& job) {
   MetricTotals totals;
   totals.newest = job.metrics;
+  nlohmann::json ran = nullptr;
+  if (job.ran) {
+    ran = {{"machine", job.ran->machine},
+           {"packages", job.ran->packages},
+           {"variables", job.ran->variables}};
+  }
   return {{"id", job.id},
           {"name", job.name},
           {"hyperparameters", job.hyperparameters},
@@ -86,7 +108,8 @@ nlohmann::json ComparedJson(const Compared& job) {
           {"environment", job.environment},
           {"machine", job.machine},
           {"metrics", TotalsJson(totals)},
-          {"result", job.result}};
+          {"result", job.result},
+          {"ran", ran}};
 }
 
 }  // namespace stoker

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "ledger/ledger.h"
@@ -22,10 +23,19 @@ struct Compared {
   Section machine;          // where it ran or is to run, and on what
   MetricTotals::Series metrics;
   Section result;
+  // Of ReadRanOf (view/ran.h); unset: it was not asked for, or is not known.
+  struct RanWith {
+    Section machine;  // and Python
+    Section packages;
+    Section variables;
+  };
+  std::optional<RanWith> ran;
 };
 
 // Three or four reads. `now`: by the store's clock, for what still runs.
 Result<Compared> ReadCompared(Ledger& ledger, const std::string& id, WallTime now);
+// Four reads more: what its newest attempt ran with. Where that cannot be read, `trouble` says so.
+void ReadRanOf(Ledger& ledger, Compared* job, Status* trouble);
 nlohmann::json ComparedJson(const Compared& job);
 
 }  // namespace stoker

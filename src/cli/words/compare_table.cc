@@ -19,7 +19,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr size_t kSideBySide = 3;  // so many jobs are columns
+constexpr size_t kMostOfThem = 12;  // packages; variables
 constexpr size_t kBetween = 2;
 constexpr size_t kNameRoom = 40;  // columns of what a row is called
 constexpr size_t kHeadRoom = 24;
@@ -33,25 +33,59 @@ struct Trait {
   bool OneText() const { return std::set<std::string>(texts.begin(), texts.end()).size() < 2; }
 };
 
-struct SectionOf {
-  const char* title;
-  const Compared::Section Compared::*member;
-};
-
-void AddSection(const std::vector<Compared>& jobs, const SectionOf& section,
-                std::vector<Trait>* traits) {
+void AddSections(const std::string& title, const std::vector<const Compared::Section*>& sections,
+                 std::vector<Trait>* traits) {
   std::set<std::string> names;
-  for (const Compared& job : jobs) {
-    for (const auto& [name, text] : job.*section.member) names.insert(name);
+  for (const Compared::Section* section : sections) {
+    for (const auto& [name, text] : *section) names.insert(name);
   }
   for (const std::string& name : names) {
-    Trait trait{section.title, Spelled(name), {}};
-    for (const Compared& job : jobs) {
-      const auto found = (job.*section.member).find(name);
-      trait.texts.push_back(found == (job.*section.member).end() ? "" : Printable(found->second));
+    Trait trait{title, Spelled(name), {}};
+    for (const Compared::Section* section : sections) {
+      const auto found = section->find(name);
+      trait.texts.push_back(found == section->end() ? "" : Printable(found->second));
     }
     traits->push_back(std::move(trait));
   }
+}
+
+void AddSection(const std::vector<Compared>& jobs, const std::string& title,
+                const Compared::Section Compared::*member, std::vector<Trait>* traits) {
+  std::vector<const Compared::Section*> sections;
+  for (const Compared& job : jobs) sections.push_back(&(job.*member));
+  AddSections(title, sections, traits);
+}
+
+// What they ran with, where it is known of all of them: else it would seem that each package of one
+// is missing in the other. Returns what is to be said of it.
+std::string AddRanWith(const std::vector<Compared>& jobs, bool all, std::vector<Trait>* traits) {
+  using With = Compared::RanWith;
+  Texts unknown;
+  for (const Compared& job : jobs) {
+    if (!job.ran) unknown.push_back(job.id);
+  }
+  if (unknown.size() == jobs.size()) return "";
+  if (!unknown.empty()) {
+    return "Not compared: Python, packages and driver; what " + Join(unknown, " and ") +
+           " ran with is not known.\n";
+  }
+  std::string left_out;
+  for (const auto& [title, member] : {std::pair{"RAN WITH", &With::machine},
+                                      {"PACKAGES", &With::packages},
+                                      {"VARIABLES", &With::variables}}) {
+    std::vector<const Compared::Section*> sections;
+    for (const Compared& job : jobs) sections.push_back(&((*job.ran).*member));
+    std::vector<Trait> more;
+    AddSections(title, sections, &more);
+    if (!all) std::erase_if(more, [](const Trait& trait) { return trait.OneText(); });
+    if (!all && more.size() > kMostOfThem && member != &With::machine) {
+      left_out += (left_out.empty() ? "Left out: " : ", ") +
+                  std::to_string(more.size() - kMostOfThem) + " more " + LowerCase(title);
+      more.resize(kMostOfThem);
+    }
+    traits->insert(traits->end(), more.begin(), more.end());
+  }
+  return left_out.empty() ? "" : left_out + " that differ; --all shows them.\n";
 }
 
 std::string MetricText(const metrics::Totals& of, bool side_by_side) {
@@ -220,19 +254,21 @@ std::string CompareTable(const std::vector<Compared>& jobs, const std::optional<
   std::vector<Trait> traits;
   if (rows) traits.push_back(NameTrait(jobs));
   if (rows && best) traits.push_back(BestTrait(jobs, *best));
-  AddSection(jobs, {"HYPERPARAMETERS", &Compared::hyperparameters}, &traits);
+  AddSection(jobs, "HYPERPARAMETERS", &Compared::hyperparameters, &traits);
   size_t runtime = 0;
   if (rows) runtime = AddMetrics(jobs, look.all, &traits);
-  AddSection(jobs, {"CODE", &Compared::code}, &traits);
-  AddSection(jobs, {"ENVIRONMENT", &Compared::environment}, &traits);
-  AddSection(jobs, {"MACHINE", &Compared::machine}, &traits);
+  AddSection(jobs, "CODE", &Compared::code, &traits);
+  AddSection(jobs, "ENVIRONMENT", &Compared::environment, &traits);
+  AddSection(jobs, "MACHINE", &Compared::machine, &traits);
+  const std::string of_ran = rows ? "" : AddRanWith(jobs, look.all, &traits);
   if (!rows) runtime = AddMetrics(jobs, look.all, &traits);
   if (!rows) traits.push_back(NameTrait(jobs));
-  AddSection(jobs, {"RESULT", &Compared::result}, &traits);
+  AddSection(jobs, "RESULT", &Compared::result, &traits);
   if (!look.all) std::erase_if(traits, [](const Trait& trait) { return trait.OneText(); });
   std::string out =
       rows ? RunsAsRows(jobs, traits, OrderOf(jobs, best), width) : SideBySide(jobs, traits, width);
   if (traits.empty()) out += "They differ in nothing that is known of them.\n";
+  if (!of_ran.empty()) out += "\n" + of_ran;
   if (runtime > 0) {
     out += "\nLeft out: " + std::to_string(runtime) + (runtime == 1 ? " metric" : " metrics") +
            " of how fast they ran, and the like; --all shows them.\n";

@@ -80,5 +80,34 @@ TEST(CompareTable, WhereNothingDiffersItSaysSo) {
   EXPECT_TRUE(Contains(CompareTable(same, std::nullopt, {}), "They differ in nothing"));
 }
 
+Compared RanWith(const std::string& id, int packages) {
+  Compared job;
+  job.id = id;
+  job.ran.emplace();
+  job.ran->machine = {{"NVIDIA driver", "550"}};
+  for (int i = 0; i < packages; ++i) job.ran->packages["p" + std::to_string(i)] = id;
+  job.ran->packages["same"] = "1";
+  return job;
+}
+
+TEST(CompareTable, OfPackagesADozenIsShownAndTheRestCounted) {
+  const std::string text = CompareTable({RanWith("a", 20), RanWith("b", 20)}, {}, {});
+  EXPECT_TRUE(Contains(text, "PACKAGES\n  p0")) << text;
+  EXPECT_TRUE(Contains(text, "Left out: 8 more packages that differ; --all shows them.")) << text;
+  EXPECT_FALSE(Contains(text, "same")) << text;
+  EXPECT_FALSE(Contains(text, "driver")) << text;
+  CompareLook all;
+  all.all = true;
+  EXPECT_TRUE(Contains(CompareTable({RanWith("a", 20), RanWith("b", 20)}, {}, all), "same"));
+}
+
+TEST(CompareTable, PackagesOfOneOnlyAreNotHeldAgainstNothing) {
+  Compared old;
+  old.id = "old";
+  const std::string text = CompareTable({RanWith("a", 2), old}, {}, {});
+  EXPECT_FALSE(Contains(text, "PACKAGES")) << text;
+  EXPECT_TRUE(Contains(text, "what old ran with is not known")) << text;
+}
+
 }  // namespace
 }  // namespace stoker::cli

@@ -22,6 +22,8 @@ namespace {
 constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
 // What is left beside a whole checkpoint is for who asks for it: nobody waits longer than this.
 constexpr Duration kBesideWhole = Duration::Seconds(15);
+// What the program ran with was asked beside it, but for one that ended at once.
+constexpr Duration kFactsWithin = Duration::Seconds(10);
 
 }  // namespace
 
@@ -33,6 +35,7 @@ Status Finalizing::Finalize(const FinalizeAttempt& action) {
   const Status synced = Sync(action);
   // Lines last: what the uploads have to say is among them.
   if (!synced.ok()) SayNow(synced, action.deadline.has_value());
+  if (!action.deadline && !hurried_) running_.FinishFacts(kFactsWithin);
   Duration within = Duration::Seconds(30);
   if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - here_.clock.Mono());
   if (hurried_) within = Duration::Ms(200);

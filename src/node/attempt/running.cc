@@ -8,6 +8,7 @@
 #include "agent/signals.h"
 #include "base/text.h"
 #include "node/env/host_names.h"
+#include "node/ran/told_variables.h"
 
 namespace stoker::node {
 namespace {
@@ -91,10 +92,44 @@ Status Running::Start(const StartProgram& start, const Staged& staged,
     task_ = program;
   }
   keepers_.Start(program, std::move(broken));
+  RanInput facts_to_keep = FactsToKeep(staged, command);
+  facts_to_keep.task = program;
+  ran_ = std::make_unique<RanTeller>(here_.store, std::move(facts_to_keep));
   watcher_ = std::thread([this, program, ended = std::move(ended), activity = std::move(activity)] {
     Watch(program, ended, activity);
   });
   return Status::Ok();
+}
+
+RanInput Running::FactsToKeep(const Staged& staged, const TaskCommand& command) {
+  const JobSpec& spec = here_.config.spec;
+  RanInput input;
+  input.job = here_.config.job.id;
+  input.env = command.env;
+  input.cwd = command.cwd;
+  input.words = stoker::Join(command.argv, " ");
+  input.names_python = !staged.venv.folder.empty() ||
+                       input.words.find("python") != std::string::npos ||
+                       input.words.find("torchrun") != std::string::npos;
+  input.say = [this](const std::string& text) { here_.log.Say(text); };
+  RunFacts& facts = input.facts;
+  facts.attempt = here_.config.attempt;
+  facts.rank = here_.config.rank;
+  facts.stoker = STOKER_VERSION;
+  facts.environment = staged.venv.folder;
+  facts.environment_key = staged.venv.folder.substr(staged.venv.folder.rfind('/') + 1);
+  facts.variables = TellVariables(
+      command.env, {spec, staged.own.shell, staged.from_setup, staged.own.secrets,
+                    [this](const std::string& text) { return here_.log.Masked(text); }});
+  if (facts.variables.size() > kMostToldVariables) {
+    facts.variables_left_out = static_cast<int>(facts.variables.size() - kMostToldVariables);
+    facts.variables.resize(kMostToldVariables);
+  }
+  return input;
+}
+
+void Running::FinishFacts(Duration within) {
+  if (ran_) ran_->Finish(within);
 }
 
 // Waits for the main process; meanwhile says now and then that the program shows signs of life.
@@ -108,6 +143,7 @@ void Running::Watch(const std::shared_ptr<Task>& task, const std::function<void(
     if (exit) {
       // Before anything is cleaned up: what is still open for writing now is not whole.
       keepers_.keeper()->ProgramEnded(*exit, signalled_ && !exit->untold);
+      ran_->ProgramEnded();
       if (exit->left_behind > 0) SayLeftBehind(*exit);
       ended(*exit);
       return;

@@ -16,6 +16,7 @@
 #include "node/attempt/context.h"
 #include "node/attempt/keepers.h"
 #include "node/attempt/program.h"
+#include "node/ran/ran_teller.h"
 #include "policy/drain.h"
 #include "port/node_platform.h"
 #include "port/process_runner.h"
@@ -46,6 +47,8 @@ class Running {
   // Returns when `ended` has been called, at once where nothing was started. One thread.
   void Join();
   bool ended() const;  // false also where nothing was started
+  // What the program ran with is kept, or given up after `within`. After Join.
+  void FinishFacts(Duration within);
 
   // From a notice on, lines wait for nothing: its machine may be gone before it is over.
   void SayNotice(const std::optional<Notice>& notice, const Saving& saving);
@@ -65,6 +68,7 @@ class Running {
   std::shared_ptr<Task> task() const;
   void Watch(const std::shared_ptr<Task>& task, const std::function<void(TaskExit)>& ended,
              const std::function<void()>& activity);
+  RanInput FactsToKeep(const Staged& staged, const TaskCommand& command);
   void SayLeftBehind(const TaskExit& exit);
   void ReadUsage();  // under mutex_, with a task_
   std::string AtTerm(const std::shared_ptr<Task>& task) const;
@@ -79,6 +83,7 @@ class Running {
   std::string left_behind_;
   std::atomic<bool> signalled_{false};
   std::atomic<int64_t> term_at_{-1};  // milliseconds of MonoTime: when SIGTERM was sent
+  std::unique_ptr<RanTeller> ran_;    // set before watcher_ begins
   std::thread watcher_;
 };
 

@@ -50,6 +50,12 @@ const Bad kBad[] = {
     {"run: x\n? [a]\n: b", "2:3", "a '[' that is not closed, or is a key"},
     {"run: x\nenvs: {<<: {A: b}}", "2:8", "the merge key '<<'"},
     {"<<: {run: x}", "1:1", "the merge key '<<'. Write the keys out"},
+    {"run: x\nsetup: {cache: [a]}", "2:8", "'setup' has no 'run' with anything to run"},
+    {"run: x\nsetup: {run: '# x', cache: []}", "2:8", "'setup' has no 'run'"},
+    {"run: x\nsetup: {run: y, cache: a}", "2:24", "'setup.cache' must be a list"},
+    {"run: x\nsetup: {run: y, cache: [/a]}", "2:25", "'setup.cache' must lie in the work"},
+    {"run: x\nsetup: {run: y, cache: [a, ./a]}", "2:28", "'setup.cache' names 'a' twice"},
+    {"run: x\nsetup: {run: y, cahce: [a]}", "2:17", "'cahce'"},
     {"run: x\noutputs: [a, , b]", "2:14", "an empty list item"},
     {"hyperparameters: {a: &x [*x]}\nrun: x", "1:26", "an alias inside its own anchor"},
     // keys

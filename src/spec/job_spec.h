@@ -119,6 +119,9 @@ struct JobSpec {
   bool whole_shell = false;  // all variables of the submitting shell go along, in no ledger either
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text
   std::string setup;                                                 // shell; "" = none
+  // What setup makes is kept and used again, as long as these of the work directory and its text
+  // are the same; unset: it runs each time.
+  std::optional<std::vector<std::string>> setup_cache;
   std::string run;                // shell; exactly one of run and argv is set
   std::vector<InputSpec> inputs;  // in the order written
   std::vector<std::string> argv;  // the one-line form: executed as is, no shell

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/parse.h"
 
+#include <algorithm>
+
 #include "base/letter_case.h"
 #include "base/remembered.h"
 #include "base/text.h"
 #include "spec/cloud_machine.h"
 #include "spec/parse_state.h"
+#include "spec/program.h"
 #include "spec/sections.h"
 #include "spec/text/infra.h"
 #include "spec/text/known_keys.h"
@@ -13,6 +16,8 @@
 
 namespace stoker {
 namespace {
+
+constexpr size_t kMaxCacheFiles = 200;
 
 void ReadName(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   const std::optional<std::string> name = reader->Text(node, "name");
@@ -58,6 +63,38 @@ void ReadRun(const YamlNode& node, ParseState* state) {
   }
 }
 
+void ReadSetupCache(const YamlNode& node, ParseState* state) {
+  SpecReader* reader = &state->reader;
+  if (!reader->ExpectList(node, "setup.cache", "[pyproject.toml, native]")) return;
+  if (!reader->ExpectAtMost(node, "setup.cache", node.items.size(), kMaxCacheFiles)) return;
+  std::vector<std::string>& files = state->spec.setup_cache.emplace();
+  for (const YamlNode& item : node.items) {
+    const auto path = ReadPath(item, "setup.cache", false, reader);
+    if (!path) continue;
+    if (std::find(files.begin(), files.end(), *path) != files.end()) {
+      reader->Error(item, "'setup.cache' names " + Quoted(*path) + " twice", "Keep one of them");
+      continue;
+    }
+    files.push_back(*path);
+  }
+}
+
+// A script; or {run: a script, cache: [files]}.
+void ReadSetup(const YamlNode& node, ParseState* state) {
+  JobSpec* spec = &state->spec;
+  if (!node.IsMap()) return ReadScriptInto(node, "setup", state, &spec->setup);
+  const size_t before = state->reader.errors().size();
+  state->reader.ReadMap(
+      node, "setup",
+      {{"run", [=](const YamlNode& v) { ReadScriptInto(v, "setup.run", state, &spec->setup); }},
+       {"cache", [=](const YamlNode& v) { ReadSetupCache(v, state); }}},
+      {});
+  if (state->reader.errors().size() == before && IsBlankScript(spec->setup)) {
+    state->reader.Error(node, "'setup' has no 'run' with anything to run",
+                        "Write a script, or {run: a script, cache: [pyproject.toml]}");
+  }
+}
+
 void ReadStopGrace(const YamlNode& node, ParseState* state) {
   if (const auto grace = ReadGrace(node, "stop_grace", &state->reader)) {
     state->spec.stop_grace = *grace;
@@ -73,7 +110,7 @@ std::vector<SpecField> ProgramFields(ParseState* state) {
       {"secrets", [=](const YamlNode& v) { ReadSecrets(v, state->judge, reader, spec); }},
       {"hyperparameters",
        [=](const YamlNode& v) { ReadHyperparameters(v, state->judge, reader, spec); }},
-      {"setup", [=](const YamlNode& v) { ReadScriptInto(v, "setup", state, &spec->setup); }},
+      {"setup", [=](const YamlNode& v) { ReadSetup(v, state); }},
       {"run", [=](const YamlNode& v) { ReadRun(v, state); }},
       {"command",
        [=](const YamlNode& v) {

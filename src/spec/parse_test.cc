@@ -130,6 +130,16 @@ TEST(Parse, EveryKey) {
   EXPECT_EQ(spec.ending, "cgroup");
 }
 
+TEST(Parse, SetupIsAScriptOrAMapThatNamesWhatItsResultIsOf) {
+  EXPECT_FALSE(Parsed("setup: make\nrun: x").setup_cache.has_value());
+  const JobSpec spec = Parsed("setup: {run: make, cache: [./Makefile, native/]}\nrun: x");
+  EXPECT_EQ(spec.setup, "make");
+  EXPECT_EQ(spec.setup_cache, (std::vector<std::string>{"Makefile", "native"}));
+  EXPECT_EQ(Parsed("setup: {run: make, cache: []}\nrun: x").setup_cache,
+            std::vector<std::string>());
+  EXPECT_FALSE(Parsed("setup: {run: make}\nrun: x").setup_cache.has_value());
+}
+
 // Without a list, what nobody declared is kept; an empty one says that nothing is to be.
 TEST(Parse, AnEmptyListOfOutputsIsNotNone) {
   EXPECT_FALSE(Parsed("run: x").outputs_given);

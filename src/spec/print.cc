@@ -27,15 +27,16 @@ bool FitsLiteralBlock(std::string_view text) {
   return true;
 }
 
-void PrintScript(std::string_view key, std::string_view text, std::string* out) {
-  *out += std::string(key) + ":";
+void PrintScript(const std::string& indent, std::string_view key, std::string_view text,
+                 std::string* out) {
+  *out += indent + std::string(key) + ":";
   if (!FitsLiteralBlock(text)) {
     *out += " " + JsonString(text) + "\n";
     return;
   }
   *out += " |\n";
   for (const std::string& line : Split(text.substr(0, text.size() - 1), '\n')) {
-    *out += line.empty() ? "\n" : "  " + line + "\n";
+    *out += line.empty() ? "\n" : indent + "  " + line + "\n";
   }
 }
 
@@ -82,8 +83,14 @@ void PrintProgram(const JobSpec& spec, std::string* out) {
   for (const auto& [name, json] : spec.hyperparameters) {
     *out += "  " + JsonString(name) + ": " + json + "\n";
   }
-  if (!spec.setup.empty()) PrintScript("setup", spec.setup, out);
-  if (!spec.run.empty()) PrintScript("run", spec.run, out);
+  if (spec.setup_cache) {
+    *out += "setup:\n";
+    PrintScript("  ", "run", spec.setup, out);
+    *out += "  cache: " + List(*spec.setup_cache) + "\n";
+  } else if (!spec.setup.empty()) {
+    PrintScript("", "setup", spec.setup, out);
+  }
+  if (!spec.run.empty()) PrintScript("", "run", spec.run, out);
   if (!spec.argv.empty()) *out += "command: " + List(spec.argv) + "\n";
 }
 

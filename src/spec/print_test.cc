@@ -196,6 +196,13 @@ JobSpec RandomSpec(Prng* prng) {
                            place + RandomName(prng) + "/é x' #: " + RandomName(prng)});
   }
   RandomProgram(prng, &spec);
+  if (!spec.setup.empty() && prng->Chance(1, 2)) {
+    spec.setup += "\nmake";
+    spec.setup_cache.emplace();
+    for (uint64_t n = prng->Below(3); n > 0; --n) {
+      spec.setup_cache->push_back(std::to_string(n) + "/" + RandomName(prng) + " ü");
+    }
+  }
   spec.checkpoints.path_given = prng->Chance(1, 2);
   if (spec.checkpoints.path_given) {
     spec.checkpoints.path = (prng->Chance(1, 2) ? "/c/" : "c/") + RandomName(prng);
@@ -246,6 +253,10 @@ TEST(Print, CanBeReadByPeople) {
             "  job_recovery:\n    max_restarts_on_errors: 0\nhyperparameters:\n  \"lr\": 1e-3\n"
             "run: |\n  set -e\n\n  python train.py \\\n    --x '\"'\n"
             "checkpoints:\n  keep: 3\n  quiet: 2s\nrecovery: node\nstop_grace: 30s\n");
+  spec.setup = "make\n";
+  spec.setup_cache = std::vector<std::string>{"Makefile"};
+  EXPECT_NE(PrintJobSpec(spec).find("setup:\n  run: |\n    make\n  cache: [\"Makefile\"]\n"),
+            std::string::npos);
 }
 
 TEST(Print, ScalarsAsJson) {

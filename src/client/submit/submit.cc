@@ -225,6 +225,20 @@ Status Sign(Client& client, const JobSpec& spec, Job* job) {
   return Status::Ok();
 }
 
+// What a node would find out later.
+Status CheckSetupCache(const JobSpec& spec) {
+  if (!spec.setup_cache || RepositoryOf(spec.workdir)) return Status::Ok();
+  for (const std::string& path : *spec.setup_cache) {
+    if (!spec.workdir.empty() && sys::FileExists(spec.workdir + "/" + path)) continue;
+    return Status(
+        Code::kInvalid,
+        "setup.cache names " + Printable(path) + ", which is not in " +
+            (spec.workdir.empty() ? "the job: it has no work directory" : Printable(spec.workdir)),
+        "Write paths of the work directory");
+  }
+  return Status::Ok();
+}
+
 // What is made of a request: its spec with what this shell adds, and its code.
 struct Made {
   JobSpec spec;
@@ -282,6 +296,7 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   STOKER_ASSIGN(made.own, GatherPrivate(client, {request.spec, request.secret_values, shell,
                                                  cloned ? "" : request.spec.workdir}));
   STOKER_TRY(CheckPlace(request.spec));
+  if (request.code_digest.empty()) STOKER_TRY(CheckSetupCache(request.spec));
   Job job;
   job.created = client.clock().Wall();
   // Before anything is stored: the place may not have what is asked for.

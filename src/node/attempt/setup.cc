@@ -9,6 +9,7 @@
 #include "node/env/editable.h"
 #include "node/env/pip_words.h"
 #include "node/env/python_env.h"
+#include "node/env/setup_cache.h"
 #include "node/env/setup_env.h"
 #include "node/env/tail_sink.h"
 #include "spec/text/repository.h"
@@ -52,6 +53,43 @@ Status WhySetupFailed(const AttemptConfig& config, const TaskExit& exit,
   return Status(Code::kInvalid, what, next);
 }
 
+std::string Told(const SetupResult& result) {
+  return std::to_string(result.files) + (result.files == 1 ? " file (" : " files (") +
+         HumanSize(result.bytes) + ") in the work directory, " +
+         std::to_string(result.variables.size()) +
+         (result.variables.size() == 1 ? " variable" : " variables");
+}
+
+// The environment that `key` belongs to has a whole result of it. Says what is used.
+Result<bool> UseKept(AttemptContext& here, const std::string& key, Staged& staged) {
+  if (key.empty() || staged.venv.folder.empty()) return false;
+  STOKER_ASSIGN(auto kept, UseSetup(staged.venv.folder, key, here.WorkDir()));
+  if (!kept) return false;
+  here.log.Say("stoker: setup is not run: what it made before is used, " + key.substr(0, 12) +
+               ": its Python environment, " + Told(*kept));
+  staged.from_setup = std::move(kept->variables);
+  return true;
+}
+
+// For the next one; or says why not.
+void KeepResult(AttemptContext& here, const std::string& key, const SeenFolder& before,
+                const Staged& staged) {
+  const auto no = [&](const std::string& why) {
+    here.log.Say("stoker: what setup made is not kept (setup.cache): " + why);
+  };
+  if (staged.venv.folder.empty()) return no("it has no Python environment here");
+  if (!staged.venv.held.valid() || StartsWith(staged.venv.folder, here.config.dir + "/")) {
+    return no("requirements.txt installs the work directory itself");
+  }
+  for (const auto& [name, value] : staged.from_setup) {
+    if (here.log.Masked(value) != value) return no("the variable " + name + " holds a secret");
+  }
+  const auto kept = KeepSetup(staged.venv.folder, key, here.WorkDir(), before, staged.from_setup);
+  if (!kept.ok()) return no(kept.status().message());
+  here.log.Say("stoker: what setup made is kept as " + key.substr(0, 12) +
+               ": its Python environment, " + Told(*kept));
+}
+
 }  // namespace
 
 Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& staged,
@@ -61,8 +99,19 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
   contract::Environment env =
       contract::SetupEnvironment(config.spec, FactsOf(here, staged, own_address, 0, resume));
   staged.venv = PythonEnv();  // what a try before this one held
+  std::string setup = config.spec.setup, key;
+  if (config.spec.setup_cache) {
+    auto made = SetupKey(config.spec, here.WorkDir(), config.rank);
+    if (!made.ok()) {
+      result->setup_failed = made.status().Is(Code::kInvalid);
+      result->setup_code = 1;
+      return made.status();
+    }
+    key = std::move(*made);
+    setup += "\ncache " + key;  // another environment for other files
+  }
   auto venv = PreparePythonEnv({here.WorkDir(), config.cache_dir + "/venv", config.dir + "/venv",
-                                config.job.code_digest, config.spec.setup, config.job.pins},
+                                config.job.code_digest, setup, config.job.pins},
                                env, step, here.log.Sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
@@ -74,6 +123,14 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
   staged.venv = std::move(*venv);
   TakeCopyFirst(here, env, staged);
   if (config.spec.setup.empty()) return Status::Ok();
+  STOKER_ASSIGN(const bool kept, UseKept(here, key, staged));
+  if (kept) return Status::Ok();
+  SeenFolder before;
+  if (!key.empty()) {
+    STOKER_ASSIGN(before, SeeFolder(here.WorkDir()));
+    // Until it is done, nobody else finds what it has begun.
+    SpoilPythonEnv(staged.venv);
+  }
   here.log.Does("setup");
   Activate(staged, env);
   const std::string left_in = config.dir + "/setup-env";
@@ -93,7 +150,9 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
     SetupLeft left = ReadSetupFile(left_in);
     for (const std::string& note : left.notes) here.log.Say("stoker: " + note);
     staged.from_setup = std::move(left.variables);
-    return Status::Ok();
+    if (key.empty()) return Status::Ok();
+    KeepResult(here, key, before, staged);
+    return MarkWhole(staged.venv);
   }
   SpoilPythonEnv(staged.venv);
   result->setup_failed = true;

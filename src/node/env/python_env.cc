@@ -39,7 +39,7 @@ Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
 Status MakeWhole(const EnvMaker& by, const std::string& asked, const std::string& venv,
                  const std::string& requirements, const std::string& text) {
   STOKER_TRY(MakeEnv(by, asked, venv, requirements, text));
-  return sys::WriteFileAtomic(venv + kPythonEnvMarker, "", 0600, true);
+  return MarkWhole({venv, {}});
 }
 
 // The first that nobody has: "<key>-1", "<key>-2", …
@@ -156,6 +156,11 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
 
 void SpoilPythonEnv(const PythonEnv& env) {
   if (!env.folder.empty()) (void)sys::RemoveTree(env.folder + kPythonEnvMarker);
+}
+
+Status MarkWhole(const PythonEnv& env) {
+  if (env.folder.empty()) return Status::Ok();
+  return sys::WriteFileAtomic(env.folder + kPythonEnvMarker, "", 0600, true);
 }
 
 void ActivatePythonEnv(const std::string& venv,

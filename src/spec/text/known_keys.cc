@@ -136,6 +136,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"hyperparameters", kTopLevel},
       {"setup", kTopLevel},
       {"run", kTopLevel},
+      {"cache", "setup"},
       {"command", kTopLevel},
       {"checkpoints", kTopLevel},
       {"outputs", kTopLevel},

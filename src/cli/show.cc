@@ -61,6 +61,27 @@ std::string MetricsText(const MetricTotals& totals) {
          (from.empty() ? "" : "              from " + from + "\n") + warnings;
 }
 
+void AddCounted(const std::vector<CountedThere>& counted, nlohmann::json* out) {
+  for (const CountedThere& there : counted) {
+    auto& told = (*out)[there.provider->name + std::string("_accounting")];
+    if (there.trouble.ok()) told = CountedJson(there.counted);
+    if (!there.trouble.ok()) told["trouble"] = there.trouble.ToString();
+  }
+}
+
+std::string AccountingRows(const std::vector<CountedThere>& counted) {
+  std::string rows;
+  for (const CountedThere& there : counted) {
+    if (there.trouble.ok()) rows += "  accounting  " + CountedText(there) + "\n";
+  }
+  return rows;
+}
+
+std::string RanRow(const std::string& ran_with, const std::string& job) {
+  if (ran_with.empty()) return "";
+  return "  ran with    " + ran_with + ": stoker show --env " + job + "\n";
+}
+
 // "in 12m (15:04)": of a job that is to be removed.
 std::string GoesText(WallTime goes, WallTime now) {
   return now < goes ? "in " + HumanDuration(goes - now) + " (" + LocalTime(goes) + ")"
@@ -86,6 +107,8 @@ Status Run(Context& context, const ShowOptions& options) {
                          ReadUsage(ledger->store(), pass.job, &usage_trouble),
                          said.ok() ? *said : Labels()};
   const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
+  const auto facts = NewestRunFacts(ledger->store(), pass.job);
+  const std::string ran_with = facts ? RanLine(*facts) : "";
   const KeptOutputs kept = ReadKeptOutputs(ledger->store(), pass.job.id);
   const std::vector<CountedThere> counted = ReadCounted(context, pass.job, known);
   const auto unsaved = client::UnsavedHere(context.places().state, pass.job.id);
@@ -98,14 +121,11 @@ Status Run(Context& context, const ShowOptions& options) {
     nlohmann::json out = StoryJson(input);
     out["goes"] = goes ? nlohmann::json(FormatRfc3339(*goes)) : nlohmann::json(nullptr);
     out["kept"] = KeptJson(kept);
+    if (!ran_with.empty()) out["ran_with"] = ran_with;
     out["usage"] = UsageJson(input.usage);
     if (totals.ok()) out["metrics"] = TotalsJson(*totals);
     if (totals.ok()) out["metrics_found_in"] = totals->found_in;
-    for (const CountedThere& there : counted) {
-      auto& told = out[there.provider->name + std::string("_accounting")];
-      if (there.trouble.ok()) told = CountedJson(there.counted);
-      if (!there.trouble.ok()) told["trouble"] = there.trouble.ToString();
-    }
+    AddCounted(counted, &out);
     if (totals.ok()) out["metrics_warnings"] = totals->warnings;
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
@@ -116,13 +136,9 @@ Status Run(Context& context, const ShowOptions& options) {
     for (const std::string& line : Queued(pass.job, pass.machines)) {
       waiting += "  waiting     " + line + "\n";
     }
-    std::string accounting;
-    for (const CountedThere& there : counted) {
-      if (there.trouble.ok()) accounting += "  accounting  " + CountedText(there) + "\n";
-    }
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
-                  accounting + "  kept        " + KeptText(kept, pass.job.id) + "\n" +
-                  client::UnsavedText(pass.job, unsaved) +
+                  AccountingRows(counted) + RanRow(ran_with, id) + "  kept        " +
+                  KeptText(kept, pass.job.id) + "\n" + client::UnsavedText(pass.job, unsaved) +
                   (goes ? "  goes        " + GoesText(*goes, pass.store_now) +
                               "; 'stoker retry' or 'stoker run --from' keeps it\n"
                         : ""));

@@ -19,6 +19,7 @@
 #include "view/kept_outputs.h"
 #include "view/lineage.h"
 #include "view/metrics.h"
+#include "view/ran.h"
 
 namespace stoker::page {
 namespace {
@@ -122,6 +123,7 @@ Result<json> JobReader::Job(const std::string& id) {
   json out = StoryJson(input);
   out["usage"] = UsageJson(input.usage);
   out["kept"] = KeptJson(ReadKeptOutputs(store, id));
+  if (const auto facts = NewestRunFacts(store, pass.job)) out["ran_with"] = RanLine(*facts);
   out["queued"] = Queued(pass.job, pass.machines);
   out["now"] = FormatRfc3339(pass.store_now);
   out["reason_text"] = ReasonText(pass.job);

@@ -101,6 +101,33 @@ std::optional<Ran> ReadNewestRan(ObjectStore& store, const Job& job, Status* tro
   return std::nullopt;
 }
 
+std::optional<RunFacts> NewestRunFacts(ObjectStore& store, const Job& job) {
+  const size_t count = job.attempts.size();
+  for (size_t back = 1; back <= std::min<size_t>(count, 3); ++back) {
+    const std::string key = paths::Ran(job.id, job.attempts[count - back].number, 0);
+    const auto object = store.Get(key);
+    if (!object.ok()) continue;
+    auto facts = DecodeRunFacts(key, object->data);
+    if (facts.ok()) return std::move(*facts);
+  }
+  return std::nullopt;
+}
+
+std::string RanLine(const RunFacts& facts) {
+  std::vector<std::string> parts;
+  if (!facts.python_version.empty()) {
+    parts.push_back("Python " + facts.python_version);
+    parts.push_back(std::to_string(facts.package_count) +
+                    (facts.package_count == 1 ? " package" : " packages"));
+  }
+  if (!facts.nvidia_driver.empty()) {
+    parts.push_back("NVIDIA driver " + facts.nvidia_driver +
+                    (facts.cuda.empty() ? "" : " (CUDA " + facts.cuda + ")"));
+  }
+  if (!facts.kernel.empty()) parts.push_back("kernel " + facts.kernel);
+  return Printable(Join(parts, ", "));
+}
+
 Facts MachineAndPython(const Ran& ran) {
   const RunFacts& of = ran.facts;
   Facts facts;

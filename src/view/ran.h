@@ -27,6 +27,12 @@ std::vector<Ran> ReadRan(ObjectStore& store, const Job& job, Status* trouble);
 // Of the newest attempt that has told it, its lowest node; unset: none has.
 std::optional<Ran> ReadNewestRan(ObjectStore& store, const Job& job, Status* trouble);
 
+// Of node 0, of the newest of the last three attempts that has told it, without its packages: one
+// to three reads.
+std::optional<RunFacts> NewestRunFacts(ObjectStore& store, const Job& job);
+// "Python 3.11.2, 98 packages, NVIDIA driver 550.54 (CUDA 12.4), kernel 6.1.0".
+std::string RanLine(const RunFacts& facts);
+
 // The same as texts by name, bytes of others. Pure, as all that follows.
 using Facts = std::map<std::string, std::string>;
 Facts MachineAndPython(const Ran& ran);

@@ -89,6 +89,21 @@ TEST_F(RanInStore, IsReadByAttempt) {
   EXPECT_EQ(json["packages"]["d1"][0]["version"], "1");
 }
 
+TEST_F(RanInStore, IsOneLineOfTheNewest) {
+  EXPECT_FALSE(NewestRunFacts(store_, job_).has_value());
+  Tell(1, "3.10.1");
+  const auto facts = NewestRunFacts(store_, job_);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_EQ(RanLine(*facts), "Python 3.10.1, 0 packages");
+  RunFacts more = *facts;
+  more.nvidia_driver = "550.54";
+  more.cuda = "12.4";
+  more.kernel = "6.1.0";
+  more.package_count = 1;
+  EXPECT_EQ(RanLine(more),
+            "Python 3.10.1, 1 package, NVIDIA driver 550.54 (CUDA 12.4), kernel 6.1.0");
+}
+
 TEST_F(RanInStore, AnOldJobHasNoneAndADamagedOneIsSaid) {
   EXPECT_TRUE(ReadRan(store_, job_, &trouble_).empty());
   EXPECT_FALSE(ReadNewestRan(store_, job_, &trouble_).has_value());

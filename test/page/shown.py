@@ -28,6 +28,7 @@ def curves(results, views, ids):
         titles(tab) == ["▾ eval 2", "▾ train 2", "▸ How it ran 2"] and tab.locator(".holder .chart").count() == 4,
         titles(tab),
     )
+    results.check("shown: with what it ran", "Python 3" in tab.inner_text("dt:has-text('Ran with') + dd"))
     tab.click(".fold:has-text('How it ran')")
     tab.click(".fold:has-text('train')")
     until(tab, "document.querySelectorAll('.holder .chart').length === 4")

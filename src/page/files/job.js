@@ -62,6 +62,7 @@
            fact('Program ran', s.duration(story.run_ms)), fact('Attempts', String(story.attempts_ran)),
            fact('Nodes', job.num_nodes > 1 ? String(job.num_nodes) : ''),
            fact('Where', [launch.provider, launch.region, launch.zone, launch.type, launch.market].filter(Boolean).join(' ')),
+           fact('Ran with', story.ran_with || ''),
            fact('Machine time', started ? s.duration(spent.hours * 3.6e6) : ''), fact('Cost, about', spent.cost),
            fact('Newest checkpoint', story.newest_checkpoint), fact('Goes on from', job.retry_of ? el('a', {href: '#/job/' + job.retry_of}, job.retry_of) : ''),
            fact('Move', moveText(job)), fact('Hyperparameters', hyper)),

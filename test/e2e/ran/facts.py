@@ -71,6 +71,8 @@ def packages_and_variables(results, world):
     ledger = world.state / "ledger"
     everything = b"".join(path.read_bytes() for path in ledger.rglob("*") if path.is_file() and "blobs" not in path.parts)
     results.check("no secret in the ledger", SECRET.encode() not in everything and b"quiet-value" not in everything)
+    story = world.stoker("show", "first").stdout
+    results.check("the story has a line of it", f"ran with    Python {version}, 2 packages, kernel" in story, story)
     compared = world.stoker("compare", "first", "second").stdout
     for part in ("PACKAGES", "extra-thing", "1.26.4", "2.0.1", "interpreter", "OMP_NUM_THREADS"):
         results.check(f"compare names {part}", part in compared, compared)

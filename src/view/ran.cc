@@ -140,7 +140,10 @@ Facts MachineAndPython(const Ran& ran) {
   AddFact(&facts, "CUDA of the driver", of.cuda);
   AddFact(&facts, "stoker", of.stoker);
   AddFact(&facts, "Python", of.python_version);
-  AddFact(&facts, "interpreter", of.python);
+  // One node's folder of an environment is not another one's.
+  const bool within = !of.environment.empty() && StartsWith(of.python, of.environment + "/");
+  AddFact(&facts, "interpreter",
+          within ? of.python.substr(of.environment.size() + 1) + " of the environment" : of.python);
   AddFact(&facts, "environment", of.environment_key);
   return facts;
 }

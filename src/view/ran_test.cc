@@ -31,6 +31,17 @@ TEST(Ran, NamesWhatWasAddedRemovedAndChanged) {
   EXPECT_TRUE(DifferencesOf(before, before).empty());
 }
 
+TEST(Ran, TheSameEnvironmentInTwoFoldersIsTheSame) {
+  Ran one = With("550", {});
+  one.facts.environment_key = "k";
+  Ran other = one;
+  one.facts.environment = "/a/k-1";
+  one.facts.python = "/a/k-1/bin/python";
+  other.facts.environment = "/b/k-2";
+  other.facts.python = "/b/k-2/bin/python";
+  EXPECT_TRUE(DifferencesOf(one, other).empty());
+}
+
 TEST(Ran, OfVariablesThoseOfShellAndSetupAreHeldAgainstEachOther) {
   Ran ran;
   ran.facts.variables = {{"A", "1", "job", false},

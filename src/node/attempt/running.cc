@@ -30,6 +30,12 @@ std::string WhySo(const Saving& saving) {
   return "it handles SIGTERM; its longest save took " + SecondsText(*saving.longest);
 }
 
+// Of one that belongs to this attempt alone without its number: "<key>-2".
+std::string KeyOf(const PythonEnv& env) {
+  const std::string name = env.folder.substr(env.folder.rfind('/') + 1);
+  return env.held.valid() ? name.substr(0, name.rfind('-')) : name;
+}
+
 }  // namespace
 
 Running::~Running() {
@@ -117,7 +123,7 @@ RanInput Running::FactsToKeep(const Staged& staged, const TaskCommand& command) 
   facts.rank = here_.config.rank;
   facts.stoker = STOKER_VERSION;
   facts.environment = staged.venv.folder;
-  facts.environment_key = staged.venv.folder.substr(staged.venv.folder.rfind('/') + 1);
+  facts.environment_key = KeyOf(staged.venv);
   facts.variables = TellVariables(
       command.env, {spec, staged.own.shell, staged.from_setup, staged.own.secrets,
                     [this](const std::string& text) { return here_.log.Masked(text); }});

@@ -96,6 +96,15 @@ def many_attempts(results, world):
     results.check("an attempt with the same is said so", "attempt 1: the same" in text, text)
 
 
+def nodes(results, world):
+    (world.work / "train.py").write_text("import time; time.sleep(2)\n")
+    (world.work / "job.yaml").write_text("name: two\nworkdir: .\nnum_nodes: 2\nsetup: 'true'\nrun: python train.py\n")
+    done = world.stoker("run", "job.yaml", timeout=90)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = shown(world, "two")
+    results.check("each node tells it", "attempt 1, node 1: the same" in text, text)
+
+
 def short_and_old(results, world):
     (world.work / "train.py").write_text("print(1)\n")
     done = world.stoker("run", "--name", "short", "--", PYTHON, "train.py", timeout=60)
@@ -110,7 +119,7 @@ def short_and_old(results, world):
 
 def main():
     results = Results()
-    for test in (packages_and_variables, many_attempts, short_and_old):
+    for test in (packages_and_variables, many_attempts, nodes, short_and_old):
         if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
             continue
         with World("ran") as world:

@@ -49,6 +49,9 @@ bool IsCalledPython(const std::string& exe) {
   return StartsWith(name, "python") || StartsWith(name, "pypy");
 }
 
+// Python programs that start what they are given in another environment than their own.
+constexpr const char* kLeadElsewhere[] = {"conda", "mamba", "hatch", "nox", "tox"};
+
 // What it was started as: the executable itself is that of the base, where a virtual environment
 // has a link to it.
 std::string StartedAs(const std::string& exe, const std::vector<std::string>& words,
@@ -68,6 +71,18 @@ std::string StartedAs(const std::string& exe, const std::vector<std::string>& wo
 
 }  // namespace
 
+bool LeadsElsewhere(const std::vector<std::string>& words) {
+  for (size_t i = 1; i < words.size() && i <= 3; ++i) {
+    if (words[i] == "-m" && i + 1 < words.size()) continue;
+    const std::string name = words[i].substr(words[i].rfind('/') + 1);
+    for (const char* known : kLeadElsewhere) {
+      if (name == known) return true;
+    }
+    if (!StartsWith(name, "-")) return false;  // its script
+  }
+  return false;
+}
+
 std::optional<PythonSeen> SeePython(const std::vector<int>& pids) {
   std::vector<std::pair<uint64_t, int>> by_age;
   for (const int pid : pids) {
@@ -79,13 +94,12 @@ std::optional<PythonSeen> SeePython(const std::vector<int>& pids) {
     const std::string proc = "/proc/" + std::to_string(pid);
     const std::string exe = LinkOf(proc + "/exe");
     if (!IsCalledPython(exe)) continue;
-    const auto words = sys::ReadFile(proc + "/cmdline", kMostOfProc);
+    const auto words = ZeroEnded(sys::ReadFile(proc + "/cmdline", kMostOfProc).value_or(""));
     const auto variables = sys::ReadFile(proc + "/environ", kMostOfProc);
-    if (!variables.ok()) continue;
+    if (!variables.ok() || LeadsElsewhere(words)) continue;
     PythonSeen seen;
     seen.variables = ZeroEnded(*variables);
-    seen.path =
-        StartedAs(exe, ZeroEnded(words.value_or("")), seen.variables, LinkOf(proc + "/cwd"));
+    seen.path = StartedAs(exe, words, seen.variables, LinkOf(proc + "/cwd"));
     return seen;
   }
   return std::nullopt;

@@ -17,13 +17,16 @@ struct PythonSeen {
   std::vector<std::string> variables;  // its environment, "NAME=value"
 };
 
-// Of `pids` the one that was started first and is a Python. A program that is started by way of a
-// script that activates an environment of its own is seen so, too.
+// Of `pids` the one that was started first and is a Python, but for what LeadsElsewhere. A program
+// that is started by way of a script that activates an environment of its own is seen so, too.
 std::optional<PythonSeen> SeePython(const std::vector<int>& pids);
 // For a program that ended before it was seen: the Python that its words name, else python3, as the
 // PATH of `env` has it. `cwd`: its folder.
 std::optional<PythonSeen> AssumePython(const std::string& words, const contract::Environment& env,
                                        const std::string& cwd);
+
+// Of the command line of a Python: it starts the program in another environment ("conda run").
+bool LeadsElsewhere(const std::vector<std::string>& words);
 
 struct PythonSaid {
   std::string version;

@@ -75,6 +75,14 @@ TEST(PythonSaid, IsReadAmongWhatOthersPrint) {
   EXPECT_FALSE(ParsePythonSaid("no\n").ok());
 }
 
+TEST(PythonSeen, LaunchersIntoOtherEnvironmentsArePassedOver) {
+  EXPECT_TRUE(LeadsElsewhere({"/opt/conda/bin/python", "/opt/conda/bin/conda", "run", "-n", "x"}));
+  EXPECT_TRUE(LeadsElsewhere({"python", "-m", "conda", "run"}));
+  EXPECT_FALSE(LeadsElsewhere({"python", "train.py", "conda"}));
+  EXPECT_FALSE(LeadsElsewhere({"python", "-u", "/w/bin/torchrun", "train.py"}));
+  EXPECT_FALSE(LeadsElsewhere({"python"}));
+}
+
 TEST(PythonSeen, ThisProcessIsNone) { EXPECT_FALSE(SeePython({getpid()}).has_value()); }
 
 TEST_F(PackagesFolder, OneThatHasEndedIsLookedUpAsTheProgramNamedIt) {

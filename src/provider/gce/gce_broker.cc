@@ -62,8 +62,8 @@ class GceBroker : public Broker {
 
   Result<Rights> AddRights(Rights rights, const std::string& store_url,
                            const std::string& /*where*/) override {
-    return AddGceRights(std::move(rights), store_url, options_.settings.gcp_project,
-                        options_.settings.gcp_service_account);
+    return AddGceRights(std::move(rights), store_url, options_.settings.Of(kGcpProject),
+                        options_.settings.Of(kGcpServiceAccount));
   }
 
   Result<Holdings> List(const LedgerRef& ledger, const std::string& id,

@@ -126,7 +126,8 @@ Verb DoctorVerb() {
       "grant; with --write FOLDER they are files, and the commands that use them are printed. With "
       "--infra ssh/POOL it connects to each box of that pool instead: whether it "
       "answers, what it has, and whether it sees the store. With --infra aws/REGION it tries each "
-      "right that a submitter needs there, and makes nothing. With --infra slurm or "
+      "right that a submitter needs there, and makes nothing; with gcp/REGION it reads what Google "
+      "says of project, quotas, network and firewall. With --infra slurm or "
       "slurm/PARTITION "
       "it asks Slurm, and runs a job of a moment to see whether a node sees what it must. "
       "Ends with 1 when something is bad.";
@@ -136,6 +137,7 @@ Verb DoctorVerb() {
                    "stoker doctor --infra ssh/lab",
                    "stoker doctor --infra slurm/gpu",
                    "stoker doctor --infra aws/us-east-1",
+                   "stoker doctor --infra gcp/us-central1",
                    "stoker doctor --iam --infra aws/us-east-1 --write iam"};
   auto options = std::make_shared<DoctorOptions>();
   verb.options_owner = options;

@@ -3,7 +3,7 @@
 
 #include "provider/ec2/ec2_broker.h"
 #include "provider/ec2/ec2_platform.h"
-#include "provider/gce/gce_broker.h"
+#include "provider/gce/broker/gce_broker.h"
 #include "provider/gce/gce_platform.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_broker.h"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "provider/gce/broker/gce_doctor.h"
 #include "provider/gce/gce_placement.h"
 #include "test/gcp/subject.h"
 
@@ -179,6 +180,53 @@ TEST(GceResolve, WhatTheProjectLacks) {
   ASSERT_EQ(Order("deny?permissions=compute.machineTypes.list"), "ok");
   EXPECT_NE(Refused(wish).find("doctor --iam"), std::string::npos);
   ASSERT_EQ(Order("deny"), "ok");
+}
+
+std::string Examined(const GceWish& wish) {
+  std::string out;
+  for (const Finding& each : ExamineGce(*gce_test::Api(), wish)) {
+    out += each.level + " " + each.what + ": " + each.text + "\n";
+  }
+  EXPECT_EQ(Order("made"), "nothing");
+  return out;
+}
+
+void Says(const std::string& told, std::initializer_list<const char*> all) {
+  for (const char* each : all)
+    EXPECT_NE(told.find(each), std::string::npos) << each << "\n" << told;
+}
+
+TEST(GceDoctor, TellsWhatThereIs) {
+  Says(Examined(Wish()), {"ok project: lab-project", "ok machines: e2-standard-2 in us-central1-a,",
+                          "ok subnetwork: default", "note firewall: no rule of default",
+                          "note account: not tried", "note launch: not tried"});
+  GceWish inside = Wish();
+  inside.external_ip = false;
+  Says(Examined(inside), {"bad subnetwork: gcp.external_ip is false, and default has no Private",
+                          "subnets update default --region us-central1 --enable-private"});
+}
+
+TEST(GceDoctor, TellsWhatTheProjectLacks) {
+  GceWish wish = Wish();
+  ASSERT_EQ(Order("quota?metric=NVIDIA_L4_GPUS&limit=0"), "ok");
+  ASSERT_EQ(Order("quota?metric=PREEMPTIBLE_NVIDIA_L4_GPUS&limit=0"), "ok");
+  ASSERT_EQ(Order("quota?metric=INSTANCES&limit=0"), "ok");
+  Says(Examined(wish), {"bad quota: no machine in us-central1. ", "is 0: NVIDIA_L4_GPUS. "});
+  wish = Wish();
+  ASSERT_EQ(Order("deny?permissions=compute.projects.get,compute.firewalls.list"), "ok");
+  Says(Examined(wish), {"note project: quotas of all regions together are not known: ",
+                        "note firewall: whether nodes reach each other, and ssh reaches them, is "
+                        "not known: ",
+                        "ok machines"});
+  ASSERT_EQ(Order("deny"), "ok");
+  wish = Wish();
+  ASSERT_EQ(Order("setting?name=enabled&value=false"), "ok");
+  const std::string off = Examined(wish);
+  Says(off, {"bad project: ", "gcloud services enable compute.googleapis.com"});
+  EXPECT_EQ(off.find("machines"), std::string::npos) << "nothing else is answered";
+  GceWish nobody = Wish();
+  nobody.project.clear();
+  Says(Examined(nobody), {"bad project: no project of Google is set"});
 }
 
 }  // namespace

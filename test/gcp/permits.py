@@ -160,6 +160,8 @@ def submits(lab, world):
     came.append(("a subnetwork", done.returncode))
     clear(lab)
     world.stoker("config", "unset", "gcp.subnetwork", check=True)
+    told = world.json("doctor", *INFRA, ok=(0, 1))
+    came.append(("doctor", not any(each["level"] == "bad" or "not known" in each["text"] for each in told)))
     done = world.stoker("gc")
     words += done.stdout + done.stderr
     came.append(("gc", done.returncode))
@@ -202,7 +204,8 @@ def test_tables(lab, check):
 
 def needed_to_resolve(lab, since):
     """What only whoever submits asks: nodes resolve nothing."""
-    kinds = ("regions.", "machineTypes.", "acceleratorTypes.", "images.", "networks.", "subnetworks.get", "zones.")
+    kinds = ("projects.", "firewalls.")
+    kinds += ("regions.", "machineTypes.", "acceleratorTypes.", "images.", "networks.", "subnetworks.get", "zones.")
     return {right for each in lab.log[since:] if each.get("method", "").startswith(kinds) for right in each.get("permissions", [])}
 
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "provider/ec2/ec2_broker.h"
-#include "provider/gce/gce_broker.h"
+#include "provider/gce/broker/gce_broker.h"
 #include "provider/slurm/slurm_broker.h"
 #include "provider/ssh/ssh_broker.h"
 #include "spec/text/infra.h"

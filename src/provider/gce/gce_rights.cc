@@ -30,11 +30,12 @@ constexpr const char* kBoth[] = {"compute.disks.create",
                                  "compute.subnetworks.useExternalIp",
                                  "compute.zoneOperations.get",
                                  "compute.zoneOperations.list"};
-// Resolving what a job asks.
+// Resolving what a job asks, and what 'doctor' looks at.
 constexpr const char* kSubmitter[] = {
-    "compute.acceleratorTypes.list", "compute.images.get",        "compute.images.getFromFamily",
-    "compute.images.list",           "compute.machineTypes.list", "compute.networks.get",
-    "compute.regions.get",           "compute.regions.list",      "compute.subnetworks.get"};
+    "compute.acceleratorTypes.list", "compute.firewalls.list", "compute.images.get",
+    "compute.images.getFromFamily",  "compute.images.list",    "compute.machineTypes.list",
+    "compute.networks.get",          "compute.projects.get",   "compute.regions.get",
+    "compute.regions.list",          "compute.subnetworks.get"};
 
 // On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
 constexpr char kActs[] = "roles/iam.serviceAccountUser";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/gce/gce_broker.h"
+#include "provider/gce/broker/gce_broker.h"
 
 #include <utility>
 
 #include "ledger/places.h"
+#include "provider/gce/broker/gce_doctor.h"
 #include "provider/gce/gce_holdings.h"
 #include "provider/gce/gce_late.h"
 #include "provider/gce/gce_offers.h"
@@ -58,6 +59,15 @@ class GceBroker : public Broker {
                  "--zone", ask.place.zone, "--tunnel-through-iap"}};
     if (!ask.command.empty()) shell.words.push_back("--command=" + ask.command);
     return shell;
+  }
+
+  // Of a place alone, without a job; store and settings are looked at beside it.
+  Result<Findings> Examine(const std::string& where, const Result<LedgerRef>&) override {
+    OfferAsk ask;
+    ask.where = where;
+    STOKER_ASSIGN(const GceWish wish, GceWishOf(ask, options_.settings, [](const std::string&) {}));
+    STOKER_ASSIGN(const auto api, Api());
+    return Findings{ExamineGce(*api, wish)};
   }
 
   Result<Rights> AddRights(Rights rights, const std::string& store_url,

@@ -62,6 +62,7 @@ LaunchRequest RequestFor(Ledger& ledger, const Job& job, const JobSpec& spec,
   request.ledger_id = ledger.id();
   request.store_url = entry.store_url.empty() ? ledger.store().url() : entry.store_url;
   request.job = job.id;
+  request.job_name = job.name;
   request.ask = entry.ask;
   request.slots = entry.slots;
   request.launches.resize(entry.slots.size());

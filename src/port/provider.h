@@ -33,6 +33,7 @@ struct LaunchRequest {
   std::string ledger_id;
   std::string store_url;  // the agent opens this
   std::string job;
+  std::string job_name;  // as it was submitted, for people who look there; "" = not known
   Ask ask;
   std::vector<int> launches;  // launches[index]: the launch that the machine serves; at least one
   std::vector<int> slots;     // slots[index]: that the machine is for; may be left out

@@ -23,7 +23,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test.e2e.kit import ledger_view
 from test.e2e.kit.harness import Results, patience
 from test.slurm.kit.lab import Lab
-from test.slurm.kit.slurm_world import ENDS, PROGRAMS, SlurmWorld
+from test.slurm.kit.slurm_world import ENDS, PROGRAMS, SlurmWorld, job_of
 
 ACTS = (
     ["requeue"] * 2
@@ -48,7 +48,7 @@ class Storm:
         self.drained = []
 
     def running(self):
-        return [(number, name) for number, name, state in self.lab.all_jobs() if state == "RUNNING" and name.startswith("stoker-")]
+        return [(number, name) for number, name, state in self.lab.all_jobs() if state == "RUNNING" and job_of(name)]
 
     def processes(self, *words):
         return [pid for pid in self.lab.processes() if all(word in self.lab.command(pid) for word in words)]
@@ -59,7 +59,7 @@ class Storm:
         if not running:
             return
         number, name = self.rng.choice(running)
-        job = name.removeprefix("stoker-").split(".")[0]
+        job = job_of(name)
         done = getattr(self, "do_" + what.replace(" ", "_"))(number, job)
         if done is not False:
             self.acts[what] = self.acts.get(what, 0) + 1

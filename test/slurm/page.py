@@ -94,7 +94,7 @@ def run(lab, check):
         go = world.root / "go"
         job = world.submit("--", "sh", "-c", f"while [ ! -e {go} ]; do sleep 0.2; done")
         world.running(job)
-        check(queue, f"stoker-{job}." in shell(queue).stdout, shell(queue).stdout)
+        check(queue, f":{job}." in shell(queue).stdout, shell(queue).stdout)
         go.touch()
         world.ended(job)
         world.nothing_left(job)

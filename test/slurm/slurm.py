@@ -20,7 +20,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test.e2e.kit.harness import PYTHON, Results, patience
 from test.e2e.kit.job_kit import MEET
 from test.slurm.kit.lab import Lab
-from test.slurm.kit.slurm_world import ENDS, SlurmWorld, whole
+from test.slurm.kit.slurm_world import ENDS, SlurmWorld, job_of, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -541,7 +541,7 @@ def main():
         while lab.left() and time.monotonic() < deadline:
             time.sleep(0.2)
         results.check("nothing of any job runs", not lab.left(), lab.left())
-        ours = [row for row in lab.queue() if row[1].startswith("stoker-")]
+        ours = [row for row in lab.queue() if job_of(row[1])]
         results.check("nothing of any job is in the queue", not ours, ours)
     results.finish()
 

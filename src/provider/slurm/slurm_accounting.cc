@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_queue.h"
 #include "provider/slurm/slurm_tools.h"
 
@@ -123,7 +124,7 @@ CountedHours SumHours(const std::vector<CountedRun>& used, bool gpus_asked) {
 
 Result<std::optional<std::vector<CountedRun>>> AskSacct(const SlurmTools& tools,
                                                         const std::vector<int64_t>& jobs,
-                                                        const std::string& name) {
+                                                        const std::string& job) {
   std::vector<CountedRun> all;
   for (size_t at = 0; at < jobs.size(); at += kMostJobs) {
     const auto begin = jobs.begin() + static_cast<ptrdiff_t>(at);
@@ -136,7 +137,9 @@ Result<std::optional<std::vector<CountedRun>>> AskSacct(const SlurmTools& tools,
     if (off || text.status().Is(Code::kDenied)) return std::optional<std::vector<CountedRun>>();
     if (!text.ok()) return text.status();
     STOKER_ASSIGN(std::vector<CountedRun> some, ParseSacct(*text));
-    std::erase_if(some, [&](const CountedRun& one) { return !StartsWith(one.name, name); });
+    std::erase_if(some, [&](const CountedRun& one) {
+      return !job.empty() && JobOfSlurmName(one.name) != job;
+    });
     all.insert(all.end(), std::make_move_iterator(some.begin()),
                std::make_move_iterator(some.end()));
   }

@@ -24,10 +24,10 @@ Result<std::vector<CountedRun>> ParseSacct(std::string_view text);
 // `gpus_asked`: the job asked for some, so that a count without any says that nobody counts.
 CountedHours SumHours(const std::vector<CountedRun>& used, bool gpus_asked);
 
-// Asks sacct of jobs whose names begin with `name` ("stoker-JOB."): a number that Slurm has given
-// to another's job since is passed over. nullopt: accounting is off, or there is no sacct.
+// Asks sacct of jobs whose names are of stoker's `job` (SlurmJobName): a number that Slurm has
+// given to another's job since is passed over. nullopt: accounting is off, or there is no sacct.
 Result<std::optional<std::vector<CountedRun>>> AskSacct(const SlurmTools& tools,
                                                         const std::vector<int64_t>& jobs,
-                                                        const std::string& name);
+                                                        const std::string& job);
 
 }  // namespace stoker

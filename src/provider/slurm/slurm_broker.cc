@@ -114,7 +114,7 @@ class SlurmBroker : public Broker {
   Result<std::optional<CountedUse>> Count(const Job& job, bool gpus_asked) override {
     const std::vector<int64_t> numbers = JobsOf(job);
     if (numbers.empty()) return std::optional<CountedUse>();
-    STOKER_ASSIGN(auto used, AskSacct(tools_, numbers, "stoker-" + job.id + "."));
+    STOKER_ASSIGN(auto used, AskSacct(tools_, numbers, job.id));
     if (!used || used->empty()) return std::optional<CountedUse>();
     CountedUse counted{std::move(*used), {}};
     counted.hours = SumHours(counted.runs, gpus_asked);

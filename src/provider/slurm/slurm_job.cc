@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kNamePrefix = "stoker-";
+// Of an older stoker, and of a request that tells no name.
+constexpr std::string_view kOldPrefix = "stoker-";
 constexpr size_t kTokenInName = 8;
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kMostSpan = int64_t{100'000'000'000'000};
@@ -34,13 +35,14 @@ std::string Gres(const SlurmAsk& ask) {
 }  // namespace
 
 std::string SlurmJobName(const LaunchRequest& request) {
-  return std::string(kNamePrefix) + request.job + "." + request.token;
+  const std::string before =
+      request.job_name.empty() ? std::string(kOldPrefix) : request.job_name + ":";
+  return before + request.job + "." + request.token;
 }
 
 std::string TokenOfSlurmName(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  if (!StartsWith(name, kNamePrefix) || dot == std::string_view::npos) return "";
-  const std::string token(name.substr(dot + 1));
+  if (JobOfSlurmName(name).empty()) return "";
+  const std::string token(name.substr(name.rfind('.') + 1));
   return IsSlurmToken(token) ? token : "";
 }
 
@@ -177,6 +179,7 @@ std::string EncodeSlurmRequest(const LaunchRequest& r) {
                {"ledger_id", r.ledger_id},
                {"store_url", r.store_url},
                {"job", r.job},
+               {"job_name", r.job_name},
                {"partition", r.ask.place.region},
                {"options", r.ask.options},
                {"launches", r.launches},
@@ -222,6 +225,7 @@ Result<LaunchRequest> ParseSlurmRequest(std::string_view text) {
                      list_of("slots", &r.slots) && text_of("binary_digest", &r.binary_digest) &&
                      number_of("limit_ms", &r.limit.ms) &&
                      number_of("not_after_ms", &r.not_after.ms) && text_of("ending", &r.ending);
+  (void)text_of("job_name", &r.job_name);  // of an older stoker there is none
   r.ask.place.provider = "slurm";
   if (!whole || format != 1 || r.launches.empty() || !IsSlurmToken(r.token)) return bad;
   return r;

@@ -24,10 +24,12 @@ struct SlurmPaths {
   std::string binary;  // the stoker that its nodes run
 };
 
-// "stoker-JOB.TOKEN": the same for all who send the request, so that of two jobs of one request the
-// second waits for the first (--dependency=singleton), and whoever looks finds both.
+// "NAME:JOB.TOKEN", of which squeue's own format shows the beginning: the same for all who send the
+// request, and no other's, so that of two jobs of one request the second waits for the first
+// (--dependency=singleton), and whoever looks finds both. It stands in the name and not in the
+// comment, since sacct keeps a name always and a comment only where the cluster wants it.
 std::string SlurmJobName(const LaunchRequest& request);
-// The token in such a name, which is of that job of stoker's; "" = it is none.
+// The token in such a name, or in "stoker-JOB.TOKEN", which an older stoker gave; "" = it is none.
 std::string TokenOfSlurmName(std::string_view name);
 
 // An instance: "5.0.0123abcd" is job 5, its first node, and how the token begins, as a controller

@@ -18,6 +18,7 @@ LaunchRequest Sample() {
   request.token = "0123abcd";
   request.ledger_id = "ledger";
   request.job = "job1";
+  request.job_name = "train.v2";
   request.store_url = "/store";
   request.ask.place = {"slurm", "", "gpu", ""};
   request.launches = {3, 4};
@@ -68,9 +69,16 @@ TEST(SlurmAsk, TakesNothingUnsafe) {
 
 TEST(SlurmJob, NameTellsJobAndToken) {
   const std::string name = SlurmJobName(Sample());
-  EXPECT_EQ(name, "stoker-job1.0123abcd");
-  EXPECT_EQ(TokenOfSlurmName(name), "0123abcd");
-  for (const char* other : {"", "stoker", "stoker-x", "bash", "x.0123", "stoker-a.b c"}) {
+  EXPECT_EQ(name, "train.v2:job1.0123abcd") << "squeue's own format shows the first eight";
+  // Jobs that a stoker of before has submitted are still there after an update.
+  for (const std::string& each : {name, std::string("stoker-job1.0123abcd")}) {
+    EXPECT_EQ(TokenOfSlurmName(each), "0123abcd");
+  }
+  LaunchRequest unnamed = Sample();
+  unnamed.job_name.clear();
+  EXPECT_EQ(SlurmJobName(unnamed), "stoker-job1.0123abcd");
+  for (const char* other : {"", "stoker", "stoker-x", "bash", "x.0123", "stoker-a.b c", "a:b",
+                            "a:.0123", "a:b/c.0123", "a.b:c", ":", "."}) {
     EXPECT_EQ(TokenOfSlurmName(other), "") << other;
   }
   const auto read = ParseSlurmComment(SlurmComment(Sample()));
@@ -89,7 +97,7 @@ TEST(SlurmJob, AsksForAllThatTheRequestSays) {
        {"--nodes=2", "--partition=gpu", "--account=vision", "--qos=long", "--constraint=a100|h100",
         "--reservation=r", "--exclusive", "--time=2", "--cpus-per-task=8", "--mem=16384M",
         "--gres=gpu:a100:4", "--mail-type=END", "--no-requeue", "--dependency=singleton",
-        "--job-name=stoker-job1.0123abcd", "--output=/f/slurm-%j.log"}) {
+        "--job-name=train.v2:job1.0123abcd", "--output=/f/slurm-%j.log"}) {
     EXPECT_TRUE(Has(*words, word)) << word;
   }
   LaunchRequest other = Sample();

@@ -28,6 +28,12 @@ cat "$here/last"
 """
 
 
+def job_of(name):
+    """Whose it is, of stoker's: "train:fmqmq2am.75869c17"; '' = of none."""
+    found = re.fullmatch(r"[\w.-]+:(\w+)\.[\w-]+", name)
+    return found[1] if found else ""
+
+
 class SlurmWorld(World):
     def __init__(self, lab, name="slurm"):
         super().__init__(name)
@@ -42,7 +48,7 @@ class SlurmWorld(World):
     def slurm_jobs(self, job):
         """{number: state} of all jobs of Slurm that were made for it, as far as Slurm remembers."""
         rows = self.lab.all_jobs()
-        return {number: state for number, name, state in rows if name.startswith(f"stoker-{job}.")}
+        return {number: state for number, name, state in rows if job_of(name) == job}
 
     def own_squeue(self):
         """The folder of a squeue of its own, which stands before the real one for all of stoker: a

@@ -50,7 +50,7 @@ Verb PreemptVerb() {
   verb.examples = {"stoker preempt digits", "stoker preempt - --node 1 --in 2m"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"--node", "Only this node", &options->node, "RANK"},
-                  {"--in", "How long the notice lasts", &options->in, "DURATION"}};
+                  {"--in", "How long the notice lasts, 7d at most", &options->in, "DURATION"}};
   return verb;
 }
 

@@ -2,6 +2,7 @@
 #include "client/preempt.h"
 
 #include "base/text.h"
+#include "job/notice.h"
 
 namespace stoker::client {
 namespace {
@@ -37,6 +38,10 @@ Status Notify(Client& client, const PassResult& pass, int launch, int node, Dura
 }  // namespace
 
 Result<std::vector<Preempted>> Preempt(Client& client, const PreemptWish& wish) {
+  if (wish.lead > kMostLead) {
+    return Status(Code::kUsage,
+                  "--in " + FormatDuration(wish.lead) + ": a notice lasts 7d at most");
+  }
   STOKER_ASSIGN(Controller * controller, client.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(wish.job));
   const Attempt* attempt = Current(pass.job);

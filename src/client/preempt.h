@@ -24,7 +24,8 @@ struct Preempted {
 };
 
 // Says of each node that it has its notice. kInvalid: the job has no machine to take. kUsage: it
-// has no such node. Where a provider refuses, those before it have theirs.
+// has no such node, or the notice is longer than kMostLead. Where a provider refuses, those before
+// it have theirs.
 Result<std::vector<Preempted>> Preempt(Client& client, const PreemptWish& wish);
 
 }  // namespace stoker::client

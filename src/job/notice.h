@@ -7,6 +7,9 @@
 
 namespace stoker {
 
+// As long as a drill may last.
+inline constexpr Duration kMostLead = Duration::Hours(7 * 24);
+
 // The platform's warning that it will take this machine.
 struct Notice {
   std::string action;  // "terminate", "stop", "hibernate"

@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import threading
+import types
 import urllib.parse
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
@@ -28,7 +29,7 @@ from test.lab.ec2api.world import World
 from test.lab.gceapi import lifecycle
 from test.lab.gceapi.service import CHANGES
 from test.lab.unbooted import REGION, Unbooted
-from test.lab.unbooted_gce import UnbootedGce
+from test.lab.unbooted_gce import ROLE, UnbootedGce
 from test.lab.web import Server
 
 
@@ -65,6 +66,7 @@ class Ec2Orders(Orders):
         self.ec2.faults.clear()
         self.ec2.capacity.rules.clear()
         self.ec2.settings.late = 0.0
+        self.ec2.settings.nitro = True
 
     def refuse(self, code):
         self.ec2.faults.clear()
@@ -84,6 +86,11 @@ class Ec2Orders(Orders):
 
     def capacity(self, type, slots):
         self.ec2.capacity.set(int(slots), type=type)
+
+    def console(self, id, text, nitro="yes"):
+        """What it has said there; with nitro=no the newest of that is not told."""
+        self.ec2.world.find(id).console = text.encode()
+        self.ec2.settings.nitro = nitro == "yes"
 
     def stop(self, id):
         self.client.stop_instances(InstanceIds=[id])
@@ -256,6 +263,16 @@ class GceOrders(Orders):
 
     def delete(self, name):
         lifecycle.by_hand(self.api, lifecycle.delete, self.api.world.named(name))
+
+    def delete_itself(self, name):
+        """As a VM that an older stoker has made: under no id of a request."""
+        one = self.api.world.named(name)
+        where = {"project": one.project, "zone": one.zone, "instance": one.name}
+        lifecycle.delete(self.api, where, None, types.SimpleNamespace(email=ROLE))
+
+    def attribute(self, name, key, value):
+        """It has put a guest attribute of stoker's."""
+        self.api.world.named(name).guest_attributes[("stoker", key)] = value
 
     def later(self, order, ms, **asked):
         """The same order, so many milliseconds from now."""

@@ -195,6 +195,23 @@ TEST(Ec2Api, AVolumeThatOutlivedItsMachineGoesWhenItsTimeIsOver) {
   EXPECT_TRUE(Expired(*api, false).empty());
 }
 
+// EC2 tells the newest of a console for types of Nitro alone.
+TEST(Ec2Api, WhyItDidNotBootIsReadOfEveryType) {
+  Ec2Subject subject;
+  const LaunchRequest request = subject.Request("mute");
+  const auto ids = subject.provider().Launch(request);
+  ASSERT_TRUE(ids.ok());
+  for (const char* nitro : {"yes", "no"}) {
+    ASSERT_EQ(Order("console?id=" + ids->front() + "&nitro=" + nitro +
+                    "&text=stoker:+boot+failed,+denied:+the+binary+cannot+be+fetched"),
+              "ok");
+    const auto why = subject.provider().WhyNotBooted(ids->front(), request.ask);
+    ASSERT_TRUE(why.ok()) << why.status().ToString();
+    ASSERT_TRUE(*why) << nitro;
+    EXPECT_TRUE((*why)->lasts);
+  }
+}
+
 TEST(Ec2Api, WhatThingsCost) {
   EXPECT_EQ(*Ec2ListPrice("us-east-1", "m5.large"), 96'000);
   EXPECT_EQ(*Ec2ListPrice("ap-south-1", "m5.large"), 101'000);

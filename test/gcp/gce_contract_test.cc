@@ -280,6 +280,45 @@ TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
   }
 }
 
+TEST(GceApi, AVmOfAnOlderStokerThatDeletesItselfIsNoOwnersEnd) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  const auto ids = gce.Launch(subject.Request("old"));
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "old") == 1; }));
+  ASSERT_EQ(Order("delete_itself?name=" + ids->front()), "ok");
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "old") == 0; }));
+  const auto all = gce.Describe("ledger", "job");
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ(all->front().ended_by, EndedBy::kOther);
+}
+
+// Without an external address a way out is that of its subnetwork; who may not see it goes by what
+// is usual.
+TEST(GceApi, NoRouteLastsWhereTheSubnetworkHasNone) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  LaunchRequest request = subject.Request("inside");
+  gce::Options options = gce_test::Chosen();
+  options.external_ip = false;
+  request.ask.options = gce::EncodeOptions(options);
+  const auto ids = gce.Launch(request);
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "inside") == 1; }));
+  ASSERT_EQ(Order("attribute?name=" + ids->front() +
+                  "&key=boot&value=stoker:+boot+failed,+no-route:+the+binary+cannot+be+fetched"),
+            "ok");
+  const auto lasts = [&] {
+    const auto why = gce.WhyNotBooted(ids->front(), request.ask);
+    EXPECT_TRUE(why.ok() && *why) << why.status().ToString();
+    return why.ok() && *why && (*why)->lasts;
+  };
+  EXPECT_TRUE(lasts());
+  ASSERT_EQ(Order("setting?name=private_access&value=true"), "ok");
+  EXPECT_FALSE(lasts()) << "Google's services are reached from there: they are away";
+  ASSERT_EQ(Order("deny?permissions=compute.subnetworks.get"), "ok");
+  EXPECT_TRUE(lasts());
+  ASSERT_EQ(Order("deny"), "ok");
+}
+
 LaunchRequest Near(GceSubject& subject, const std::string& name) {
   LaunchRequest request = subject.Request(name);
   gce::Options options = gce_test::Chosen();

@@ -61,6 +61,7 @@ Operation OperationOf(const Json& json) {
   out.request_id = Text(json, "clientOperationId");
   out.group = Text(json, "operationGroupId");
   out.type = Text(json, "operationType");
+  out.user = Text(json, "user", 300);
   out.done = Text(json, "status") == "DONE";
   out.ended = Time(json, "endTime");
   for (const Json& error : ListOf(Member(json, "error"), "errors")) {

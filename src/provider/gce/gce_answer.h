@@ -31,6 +31,7 @@ struct Operation {
   std::string request_id;  // clientOperationId
   std::string group;       // of a bulk: what its parts carry, too
   std::string type;        // "insert", "bulkInsert"
+  std::string user;        // the e-mail of who asked; "" = the platform
   bool done = false;
   WallTime ended;
   std::vector<Failure> errors;  // it has failed; the first one counts most

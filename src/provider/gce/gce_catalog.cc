@@ -262,4 +262,23 @@ Result<std::string> FindSubnetwork(ComputeApi& api, const std::string& project,
   return path;
 }
 
+std::string SubnetworkPath(const Options& options, const std::string& region) {
+  if (!options.subnetwork.empty()) return options.subnetwork;
+  constexpr std::string_view kMark = "/global/networks/";
+  std::string path = options.network;
+  const size_t at = path.find(kMark);
+  if (at == std::string::npos) return path;
+  return path.replace(at, kMark.size(), "/regions/" + region + "/subnetworks/");
+}
+
+Result<Subnetwork> ReadSubnetwork(ComputeApi& api, const std::string& path) {
+  const Call call{"GET", path, {{"fields", "name,network,ipCidrRange,privateIpGoogleAccess"}}};
+  STOKER_ASSIGN(const std::string body, api.Read(call));
+  STOKER_ASSIGN(const Tree tree, TreeOf(Described(call), body));
+  const std::string url = Word(tree, "network");
+  const size_t at = url.find("projects/");
+  return Subnetwork{Word(tree, "name"), at == std::string::npos ? "" : url.substr(at),
+                    Word(tree, "ipCidrRange"), IsTrue(tree, "privateIpGoogleAccess")};
+}
+
 }  // namespace stoker::gce

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "provider/gce/compute_api.h"
+#include "provider/gce/gce_options.h"
 
 namespace stoker::gce {
 
@@ -55,6 +56,16 @@ Result<std::string> FindNetwork(ComputeApi& api, const std::string& project,
                                 const std::string& name, bool alone);
 Result<std::string> FindSubnetwork(ComputeApi& api, const std::string& project,
                                    const std::string& region, const std::string& name);
+
+struct Subnetwork {
+  std::string name;
+  std::string network;          // "projects/p/global/networks/n"
+  std::string range;            // "10.128.0.0/20"
+  bool private_access = false;  // Google's services are reached without an external address
+};
+// Where machines of these options are: of a network in auto mode the region's, which has its name.
+std::string SubnetworkPath(const Options& options, const std::string& region);
+Result<Subnetwork> ReadSubnetwork(ComputeApi& api, const std::string& path);
 
 // "A100-80GB" is Google's "nvidia-a100-80gb", "H100" its "nvidia-h100-80gb".
 bool IsKind(const std::string& accelerator, const std::string& wanted);

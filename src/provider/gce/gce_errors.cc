@@ -152,7 +152,13 @@ std::string Filled(std::string_view next, const std::string& said) {
   std::string quota = said.substr(at + kMark.size(), end - at - kMark.size());
   std::replace(quota.begin(), quota.end(), '_', '-');
   const bool everywhere = said.find("globally") != std::string::npos;
-  return text.replace(name, 5, quota + (everywhere ? "-per-project" : "-per-project-region"));
+  text.replace(name, 5, quota + (everywhere ? "-per-project" : "-per-project-region"));
+  constexpr std::string_view kRegion = "in region ";
+  const size_t region = said.find(kRegion);
+  if (everywhere || region == std::string::npos) return text;
+  const size_t begin = region + kRegion.size();
+  return text +
+         " --dimensions region=" + said.substr(begin, said.find_first_of(". ", begin) - begin);
 }
 
 std::string Words(const Failure& failure, std::string_view next) {

@@ -14,11 +14,13 @@
 #include "provider/gce/compute_api.h"
 #include "provider/gce/gce_answer.h"
 #include "provider/gce/gce_boot.h"
+#include "provider/gce/gce_catalog.h"
 #include "provider/gce/gce_errors.h"
 #include "provider/gce/gce_fleet.h"
 #include "provider/gce/gce_late.h"
 #include "provider/gce/gce_placement.h"
 #include "provider/gce/gce_request.h"
+#include "provider/gce/gce_resolve.h"
 
 namespace stoker {
 namespace gce {
@@ -46,10 +48,12 @@ bool IsTaking(const std::string& type) {
 }
 
 // kUnknown: it ends no machine.
-EndedBy EnderOf(const Operation& operation) {
+EndedBy EnderOf(const Operation& operation, const std::string& project) {
   if (IsTaking(operation.type)) return EndedBy::kPlatform;
   if (operation.type == "delete") {
-    const bool own = StartsWith(operation.request_id, kDeleteIds);
+    // A VM that an older stoker has made deletes itself under no such id: as its own account.
+    const bool own = StartsWith(operation.request_id, kDeleteIds) ||
+                     operation.user == UsualServiceAccount(project);
     return own ? EndedBy::kOther : EndedBy::kOwner;
   }
   for (const char* each : {"stop", "suspend", "compute.instances.guestTerminate",
@@ -58,6 +62,13 @@ EndedBy EnderOf(const Operation& operation) {
   }
   return EndedBy::kUnknown;
 }
+
+// One that this process has seen: as it last was, and since when; told so long after its end.
+struct Listed {
+  InstanceSeen seen;
+  WallTime since;
+};
+constexpr Duration kRemembered = Duration::Hours(1);
 
 // What became of one try.
 struct Outcome {
@@ -153,7 +164,7 @@ class Gce : public Provider {
       if (!IsInstanceName(one.seen.id)) continue;
       fleet_.Remember(one.seen.id, one.place.account, one.place.zone);
       const std::lock_guard lock(mutex_);
-      listed_.try_emplace(one.seen.id, one.seen);
+      listed_.try_emplace(one.seen.id, Listed{one.seen, api_->Now()});
     }
   }
 
@@ -188,7 +199,8 @@ class Gce : public Provider {
     STOKER_TRY(body.status());
     STOKER_ASSIGN(const std::string said, ParseGuestAttributes(*body));
     cloud::BootAdvice advice;
-    advice.has_route = options.external_ip;
+    advice.has_route =
+        options.external_ip || (cloud::SaysNoRoute(said) && HasPrivateAccess(ask, options));
     advice.no_route =
         "Its subnetwork needs Private Google Access, or the VM an external address: gcloud compute "
         "networks subnets update SUBNET --region " +
@@ -345,9 +357,10 @@ class Gce : public Provider {
       std::set<std::string> here;
       for (const InstanceSeen& seen : *out) {
         here.insert(seen.id);
-        listed_[seen.id] = seen;
+        listed_[seen.id] = {seen, api_->Now()};
       }
-      for (const auto& [id, seen] : listed_) {
+      for (const auto& [id, one] : listed_) {
+        const InstanceSeen& seen = one.seen;
         const bool asked = seen.ledger_id == ledger_id && (job.empty() || seen.job == job);
         if (asked && !here.contains(id)) missing.push_back(seen);
       }
@@ -357,9 +370,23 @@ class Gce : public Provider {
       if (!was_gone && !HasVanished(&seen)) continue;
       if (seen.ended_by == EndedBy::kUnknown) TellEnder(&seen);
       const std::lock_guard lock(mutex_);
-      listed_[seen.id] = seen;
+      Listed& kept = listed_[seen.id];
+      if (!was_gone) kept.since = api_->Now();
+      kept.seen = seen;
       out->push_back(std::move(seen));
     }
+    // Whom a record still wants is expected anew at each look.
+    const std::lock_guard lock(mutex_);
+    std::erase_if(listed_, [now = api_->Now()](const auto& one) {
+      return now - one.second.since > kRemembered;
+    });
+  }
+
+  // Without an external address. Who may not look, as nodes may not, goes by what is usual: there
+  // is none.
+  bool HasPrivateAccess(const Ask& ask, const Options& options) {
+    const auto subnetwork = ReadSubnetwork(*api_, SubnetworkPath(options, ask.place.region));
+    return subnetwork.ok() && subnetwork->private_access;
   }
 
   bool HasVanished(InstanceSeen* seen) {
@@ -383,7 +410,7 @@ class Gce : public Provider {
     WallTime newest;
     const auto all = OperationsOf(seen->id, place->first, place->second);
     for (const Operation& operation : all.value_or({})) {
-      const EndedBy by = EnderOf(operation);
+      const EndedBy by = EnderOf(operation, place->first);
       if (by == EndedBy::kUnknown || !operation.errors.empty()) continue;
       if (goes ? operation.done : operation.done && operation.ended < newest) continue;
       if (operation.done) newest = operation.ended;
@@ -533,8 +560,8 @@ class Gce : public Provider {
   const Duration told_for_;
   ProviderTraits traits_;
   std::mutex mutex_;
-  std::map<std::string, Sent> sent_;            // by token
-  std::map<std::string, InstanceSeen> listed_;  // as last seen by this process, by id
+  std::map<std::string, Sent> sent_;      // by token
+  std::map<std::string, Listed> listed_;  // by id
 };
 
 }  // namespace

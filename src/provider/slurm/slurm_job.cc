@@ -46,6 +46,22 @@ std::string TokenOfSlurmName(std::string_view name) {
   return IsSlurmToken(token) ? token : "";
 }
 
+std::string JobOfSlurmName(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return "";
+  name = name.substr(0, dot);
+  const size_t colon = name.find(':');
+  if (colon != std::string_view::npos) {
+    name.remove_prefix(colon + 1);
+  } else if (StartsWith(name, kOldPrefix)) {
+    name.remove_prefix(kOldPrefix.size());
+  } else {
+    return "";
+  }
+  const std::string job(name);
+  return IsSafeName(job) ? job : "";
+}
+
 std::string SlurmInstanceId(int64_t job, size_t index, const std::string& token) {
   return std::to_string(job) + "." + std::to_string(index) + "." + token.substr(0, kTokenInName);
 }

@@ -31,6 +31,7 @@ struct SlurmPaths {
 std::string SlurmJobName(const LaunchRequest& request);
 // The token in such a name, or in "stoker-JOB.TOKEN", which an older stoker gave; "" = it is none.
 std::string TokenOfSlurmName(std::string_view name);
+std::string JobOfSlurmName(std::string_view name);
 
 // An instance: "5.0.0123abcd" is job 5, its first node, and how the token begins, as a controller
 // that died may give its number to another.

@@ -73,6 +73,7 @@ TEST(SlurmJob, NameTellsJobAndToken) {
   // Jobs that a stoker of before has submitted are still there after an update.
   for (const std::string& each : {name, std::string("stoker-job1.0123abcd")}) {
     EXPECT_EQ(TokenOfSlurmName(each), "0123abcd");
+    EXPECT_EQ(JobOfSlurmName(each), "job1");
   }
   LaunchRequest unnamed = Sample();
   unnamed.job_name.clear();

@@ -32,7 +32,6 @@ namespace {
 
 constexpr size_t kMostRequest = size_t{160} << 20;  // twice what may be private
 constexpr Duration kUnusedAge = Duration::Hours(24 * 30);
-constexpr int64_t kMostLead = int64_t{7} * 24 * 3600 * 1000;
 
 // "10.0.0.9 51234 10.0.0.7 22": whence, and whereto. sshd says it; sshd(8).
 std::string AddressOfBox() {
@@ -72,7 +71,7 @@ class BoxServer {
     if (verb == "interrupt") {
       const auto lead = in.find("lead_ms");
       const int64_t ms = lead != in.end() && lead->is_number_integer() ? lead->get<int64_t>() : -1;
-      if (ms < 0 || ms > kMostLead) return Status(Code::kInvalid, "a notice of no length");
+      if (ms < 0 || ms > kMostLead.ms) return Status(Code::kInvalid, "a notice of no length");
       return Done(local->Interrupt(BoxText(in, "id"), Duration::Ms(ms)));
     }
     if (verb == "forget") {

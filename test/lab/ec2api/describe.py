@@ -284,5 +284,8 @@ def attribute(ec2, region_name, asked):
 
 def console_output(ec2, region_name, asked):
     each = pick(ec2, region_name, [asked.get("InstanceId", "")])[0]
+    if asked.get("Latest") and not ec2.settings.nitro:
+        words = "This instance type does not support retrieving the latest console logs. Only instances on the Nitro hypervisor do."
+        raise Refusal("UnsupportedOperation", words)
     text = ec2.machines.console(each)[-65536:]
     return {"InstanceId": each.id, "Output": base64.b64encode(text).decode(), "Timestamp": when(time.time())}

@@ -14,6 +14,7 @@ from test.lab.timeline import Clock
 SETTINGS = {
     "boot_delay": 0.1,  # of machines that do not boot: seconds from pending to running
     "stop_delay": 0.1,  # of the same: seconds of shutting-down and stopping
+    "nitro": True,  # whether the newest of a console is told
     "late": 0.0,  # seconds until a new machine is seen by anybody
     "stale": 0.0,  # what is told of a machine's state is so many seconds old
     "keep_terminated": 3600.0,  # seconds that a terminated machine is still told of

@@ -268,7 +268,7 @@ def insert_network(api, params, body, who):
     return _done(api, params, "insert", link, who)
 
 
-def _subnetwork(params, name, of):
+def _subnetwork(api, params, name, of):
     project, region_name = params["project"], params["region"]
     place = list(catalogue.ZONES).index(region_name)
     told = {
@@ -277,7 +277,7 @@ def _subnetwork(params, name, of):
         "ipCidrRange": f"10.{128 + 2 * place}.0.0/20",
         "gatewayAddress": f"10.{128 + 2 * place}.0.1",
         "region": views.url(_base(params)),
-        "privateIpGoogleAccess": False,
+        "privateIpGoogleAccess": api.settings.private_access,
         "purpose": "PRIVATE",
         "stackType": "IPV4_ONLY",
         "fingerprint": fingerprint(name),
@@ -289,13 +289,13 @@ def subnetwork(api, params, query):
     of = api.subnetworks.get(params["subnetwork"])
     if of is None or params["region"] not in catalogue.ZONES:
         raise errors.not_found(f"{_base(params)}/subnetworks/{params['subnetwork']}")
-    return _subnetwork(params, params["subnetwork"], of)
+    return _subnetwork(api, params, params["subnetwork"], of)
 
 
 def subnetworks(api, params, query):
     if params["region"] not in catalogue.ZONES:
         raise errors.not_found(_base(params))
-    told = [_subnetwork(params, name, of) for name, of in api.subnetworks.items()]
+    told = [_subnetwork(api, params, name, of) for name, of in api.subnetworks.items()]
     return listed("subnetwork", told, query, f"{_base(params)}/subnetworks")
 
 

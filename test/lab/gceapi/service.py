@@ -28,6 +28,7 @@ SETTINGS = {
     "boot_tries": 0,  # of machines that boot: how often each tries to fetch its binary; 0: as often as it is told
     "refuse_notice": False,  # whether preemptionNoticeDuration is refused
     "notices": (120.0,),  # which of them there are
+    "private_access": False,  # whether subnetworks have Private Google Access
     "enabled": True,  # whether the project has the API enabled
 }
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

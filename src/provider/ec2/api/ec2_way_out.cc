@@ -87,14 +87,29 @@ std::string MakeAWay(const std::string& region, const std::string& vpc) {
          " --route-table-ids RTB, or a NAT gateway, or name another by aws.subnet";
 }
 
+namespace {
+
+// The newest words are told of types of Nitro alone ("Instance console output", EC2 User Guide):
+// of others what EC2 has kept, which is some minutes old.
+Result<std::string> ConsoleOf(AwsApi& api, const std::string& region,
+                              const std::string& instance_id) {
+  Call call{"ec2", region, "GetConsoleOutput", {{"InstanceId", instance_id}, {"Latest", "true"}}};
+  STOKER_ASSIGN(Reply reply, api.Repeat(call));
+  if (reply.failure && reply.failure->code == "UnsupportedOperation") {
+    call.params.pop_back();
+    return api.Read(call);
+  }
+  if (reply.failure) return StatusOf(Described(call), *reply.failure);
+  return std::move(reply.body);
+}
+
+}  // namespace
+
 Result<std::optional<BootFailure>> BootFailureOf(AwsApi& api, const std::string& region,
                                                  const std::string& instance_id,
                                                  const std::string& vpc,
                                                  const std::string& subnet) {
-  STOKER_ASSIGN(
-      const std::string body,
-      api.Read(
-          {"ec2", region, "GetConsoleOutput", {{"InstanceId", instance_id}, {"Latest", "true"}}}));
+  STOKER_ASSIGN(const std::string body, ConsoleOf(api, region, instance_id));
   pugi::xml_document document;
   (void)document.load_buffer(body.data(), body.size());
   const std::string said =

@@ -209,24 +209,14 @@ class Doctor {
   }
 
   void Network() {
-    std::string subnetwork = options_.subnetwork;
-    if (subnetwork.empty()) {  // of a network in auto mode: one in each region, of its name
-      subnetwork = options_.network;
-      const size_t at = subnetwork.find("/global/networks/");
-      if (at == std::string::npos) return;
-      subnetwork.replace(at, std::string("/global/networks/").size(),
-                         "/regions/" + wish_.region + "/subnetworks/");
+    const auto there = ReadSubnetwork(api_, SubnetworkPath(options_, wish_.region));
+    if (!there.ok()) {
+      return AddTrouble("subnetwork", there.status(), "the subnetwork is not known");
     }
-    const auto body = api_.Read(
-        {"GET", subnetwork, {{"fields", "name,network,ipCidrRange,privateIpGoogleAccess"}}});
-    if (!body.ok()) {
-      return AddTrouble("subnetwork", body.status(), "the subnetwork is not known");
-    }
-    const Tree tree = TreeOf(*body);
-    const std::string name = TextIn(tree, "name");
+    const std::string& name = there->name;
     if (wish_.external_ip) {
       Add("subnetwork", "ok", name + ": machines get external addresses");
-    } else if (IsSet(tree, "privateIpGoogleAccess")) {
+    } else if (there->private_access) {
       Add("subnetwork", "ok",
           name +
               " has Private Google Access: machines without external addresses reach the "
@@ -239,14 +229,11 @@ class Doctor {
               "compute networks subnets update " +
               name + " --region " + wish_.region + " --enable-private-ip-google-access");
     }
-    Firewall(tree);
+    Firewall(*there);
   }
 
-  void Firewall(const Tree& subnetwork) {
-    const std::string url = TextIn(subnetwork, "network");
-    const size_t at = url.find("projects/");
-    if (at == std::string::npos) return;
-    const std::string network = url.substr(at);
+  void Firewall(const Subnetwork& subnetwork) {
+    const std::string& network = subnetwork.network;
     const std::string owner = network.substr(0, network.find("/global/"));
     const auto body =
         api_.Read({"GET",
@@ -259,8 +246,7 @@ class Doctor {
       return AddTrouble("firewall", body.status(),
                         "whether nodes reach each other, and ssh reaches them, is not known");
     }
-    AddAll(
-        TellFirewall(*body, network, TextIn(subnetwork, "ipCidrRange"), options_.service_account));
+    AddAll(TellFirewall(*body, network, subnetwork.range, options_.service_account));
   }
 
   void NotTried() {

@@ -51,7 +51,10 @@ TEST(GceDoctor, AQuotaOfNothingIsSaidWithTheCommand) {
             std::string::npos)
       << region;
   EXPECT_NE(region.find("the quota is 0: C2_CPUS. "), std::string::npos) << region;
-  EXPECT_NE(region.find("--quota-id CPUS-per-project-region "), std::string::npos) << region;
+  EXPECT_NE(region.find("--quota-id CPUS-per-project-region --preferred-value N "
+                        "--dimensions region=us-central1"),
+            std::string::npos)
+      << region;
   EXPECT_EQ(Told(TellQuotas(R"({"quotas":[{"metric":"CPUS","limit":24.0}]})", "r")),
             "ok quota: none that counts is 0 in r\n");
 }

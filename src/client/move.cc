@@ -16,6 +16,7 @@
 #include "client/submit/offers.h"
 #include "client/submit/private_env.h"
 #include "ledger/records.h"
+#include "provider/job_secrets.h"
 #include "provider/local/local_private.h"
 #include "provider/local/local_provider.h"
 #include "provider/registry.h"
@@ -49,13 +50,16 @@ Status MayMove(const Job& job) {
 // What a machine of this computer needs, and has only if the job was submitted here.
 Status CheckHere(Client& client, const Job& job, const JobSpec& spec, const LocalPrivate& own) {
   const std::string provider = ParseInfra(spec.resources.infra).provider;
-  for (const std::string& name : spec.secrets) {
+  for (const std::string& name : OwnSecretNames(spec)) {
     const bool has = std::any_of(own.secrets.begin(), own.secrets.end(),
                                  [&](const auto& secret) { return secret.first == name; });
     if (has) continue;
     return Status(Code::kInvalid,
                   "the secret " + name + " of job " + job.id + " is not on this computer",
-                  "Move the job from the computer that it was submitted on");
+                  job.secrets_in.empty()
+                      ? "Move the job from the computer that it was submitted on"
+                      : "It lies in the cloud that it was submitted to: 'stoker run --from " +
+                            job.id + " --infra WHERE' with " + name + " in your environment");
   }
   if (provider != kLocalProvider) return Status::Ok();
   for (const InputSpec& input : spec.inputs) {
@@ -69,6 +73,25 @@ Status CheckHere(Client& client, const Job& job, const JobSpec& spec, const Loca
   if (job.host.empty() || job.host == local->host()) return Status::Ok();
   return Status(Code::kInvalid, "the local machines of job " + job.id + " are another computer's",
                 "Move it to a place that both reach first");
+}
+
+// Values lie where the job was submitted to, and nobody takes them out for another place: the mover
+// need not have the right to read them.
+Status CheckVaults(const Job& job, const JobSpec& spec, const std::vector<Offer>& offers) {
+  const std::vector<std::string> names = OwnSecretNames(spec);
+  if (names.empty()) return Status::Ok();
+  for (const Place& vault : VaultsOf(offers)) {
+    if (std::find(job.secrets_in.begin(), job.secrets_in.end(), vault) != job.secrets_in.end()) {
+      continue;
+    }
+    return Status(Code::kInvalid,
+                  "secrets of job " + job.id + " do not lie in " +
+                      (vault.region.empty() ? vault.account : vault.region) + ": " +
+                      Join(names, ", "),
+                  "'stoker run --from " + job.id + " --infra WHERE' with " + names[0] +
+                      " in your environment goes on there from its newest checkpoint");
+  }
+  return Status::Ok();
 }
 
 // What is written into the record.
@@ -97,6 +120,7 @@ Result<Resolved> Resolve(Client& client, const Job& job, const MoveWish& asked) 
   Resolved wish;
   STOKER_ASSIGN(wish.move.offers,
                 ResolveOffers(client, spec, client.clock().Wall(), own != LocalPrivate()));
+  STOKER_TRY(CheckVaults(job, spec, wish.move.offers));
   TieToAllocation(client, {asked.outlive, false}, &wish.move.offers);
   if (rented) {
     STOKER_TRY(CompleteOffers(client, job.binary_digest, &wish.move.offers));

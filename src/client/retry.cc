@@ -22,14 +22,16 @@ namespace {
 Result<JobSpec> Changed(Client& client, const RetryChanges& wanted, const std::string& text,
                         const GivenVariables& given) {
   STOKER_ASSIGN(JobSpec spec, ParseStoredSpec(text));
-  for (const std::string& name : given.secrets) {
-    if (std::find(spec.secrets.begin(), spec.secrets.end(), name) != spec.secrets.end()) continue;
+  for (const std::string& text : given.secrets) {
+    const std::string name = text.substr(0, text.find('='));
+    if (HasSecret(spec, name)) continue;
     return Status(Code::kUsage, "--secret " + Printable(name) + ": the job has no such secret",
                   "'stoker run --from JOB --secret NAME' starts one that has");
   }
   ParseOptions parse;
   parse.overrides = wanted.flags;
   parse.overrides.envs = given.envs;
+  parse.overrides.secrets = given.secrets;
   parse.file_name = "the job file of the job";
   parse.base_dir = "/";
   parse.home = sys::HomeDir();

@@ -326,6 +326,7 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     keep(done.WithContext("ending " + id));
   }
   if (decision.retire) {
+    if (forget_) keep(forget_(job, spec).WithContext("removing its secrets"));
     const Status indexed = AppendSummary(ledger_, job);
     keep(indexed);
     if (indexed.ok() || BugIsOn("retires-unindexed")) keep(RemoveActive(ledger_, job.id));

@@ -12,6 +12,9 @@
 namespace stoker {
 namespace {
 
+// Between a secret and the record of its job lies one command.
+constexpr Duration kUnborn = Duration::Hours(1);
+
 // What the records say. Reads each once; what tags or labels say of the job only helps to find it.
 class Records {
  public:
@@ -66,6 +69,10 @@ std::string WhyOver(const Holding& thing, WallTime now, Records& records) {
   if (thing.kind == HoldingKind::kPlacement) {
     return !thing.in_use && records.IsOver(thing.job) ? "its job has ended" : "";
   }
+  if (thing.kind == HoldingKind::kSecret) {
+    const bool unborn = thing.since.ms == 0 || now - thing.since < kUnborn;
+    return !unborn && records.IsOver(thing.job) ? "its job has ended" : "";
+  }
   const bool ended = thing.kind == HoldingKind::kMachine && records.HasEnded(thing);
   return ended ? kEndedByRecord : WhyExpired(thing, now);
 }
@@ -73,7 +80,8 @@ std::string WhyOver(const Holding& thing, WallTime now, Records& records) {
 // Machines of such a ledger end when their time is over, as everywhere; what its machines shared,
 // once none is left in the region.
 std::string WhyGivenUp(const Holding& thing, const std::string& id, const Holdings& all) {
-  const bool shared = thing.kind == HoldingKind::kGroup || thing.kind == HoldingKind::kPlacement;
+  const bool shared = thing.kind == HoldingKind::kGroup || thing.kind == HoldingKind::kPlacement ||
+                      thing.kind == HoldingKind::kSecret;
   if (!shared) return WhyExpired(thing, all.now);
   for (const Holding& one : all.all) {
     const bool there = one.place.region == thing.place.region;

@@ -76,6 +76,14 @@ void Fields(A& a, T& t) {
   a("why", t.why);
 }
 
+template <class A, Is<Place> T>
+void Fields(A& a, T& t) {
+  a.Need("provider", t.provider);
+  a("account", t.account);
+  a("region", t.region);
+  a("zone", t.zone);
+}
+
 template <class A, Is<Notice> T>
 void Fields(A& a, T& t) {
   a("action", t.action);
@@ -285,6 +293,7 @@ void Fields(A& a, T& t) {
   a("pins", t.pins);
   a("left_behind", t.left_behind);
   a("shell", t.shell);
+  a("secrets_in", t.secrets_in);
   a("downloads", t.downloads);
   a("path", t.path);
   a("host", t.host);

@@ -179,6 +179,7 @@ Job AnyJob(Prng& prng) {
   }
   if (prng.Chance(1, 2)) job.left_behind = {{AnyText(prng), kByGit}, {"data/", kByRule}};
   if (prng.Chance(1, 2)) job.shell = {AnyText(prng)};
+  if (prng.Chance(1, 2)) job.secrets_in = {{AnyText(prng), AnyText(prng), AnyText(prng), ""}};
   job.path = AnyText(prng);
   job.host = AnyId(prng);
   job.me = AnyId(prng);
@@ -356,7 +357,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 17u);
   EXPECT_EQ(CountMembers<Attempt>(), 21u);
-  EXPECT_EQ(CountMembers<Job>(), 41u);
+  EXPECT_EQ(CountMembers<Job>(), 42u);
   EXPECT_EQ(CountMembers<NodeReport>(), 37u);
 }
 

@@ -168,6 +168,9 @@ struct Job {
   std::vector<LeftOut> left_behind;  // the largest first
   // Variables of the submitter's shell that went along; their values are in no ledger.
   std::vector<std::string> shell;
+  // Where values of its secrets lie in a cloud's own vault (port/vault.h): by provider, account and
+  // region, as VaultPlace has them.
+  std::vector<Place> secrets_in;
   // Folders for downloads that git ignores where the code was packed: lines of an ignore file.
   std::string downloads;
   // Of a job that may have local machines, else "": the submitter's PATH for those, and the

@@ -18,6 +18,7 @@
 #include "agent/ledger_watch.h"
 #include "node/agent.h"
 #include "node/owner_cancel.h"
+#include "provider/job_secrets.h"
 #include "provider/open.h"
 #include "provider/registry.h"
 #include "store/open.h"
@@ -160,6 +161,9 @@ int RunAgent(const std::string& dir) {
       clock, [&] { return (*local)->LooksFor(); });
   // A machine of one provider has no rights at another, and needs none.
   controller.AsksOnly(request.ask.place.provider);
+  controller.ForgetWith([&](const Job& job, const JobSpec& spec) {
+    return RemoveJobSecrets((*ledger)->id(), job, OwnSecretNames(spec), request.ask.place.provider);
+  });
   TaskLimiter limiter;
   TaskLimiter* limits = traits.shared ? &limiter : nullptr;
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !traits.shared});

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,18 @@ struct BrokerTraits {
   bool answers_late = false;
   // Where the values of secrets lie beside this machine: "the boxes that run the job"; "" = nowhere
   const char* secrets_also_on = "";
+  // Schemes of vaults (vault/open.h) that its machines read by their own role, with a space
+  // between. Values of a job's secrets lie in the first; "" = as the two above say.
+  std::string_view vaults{};
+  bool vault_of_region = false;  // each region has a vault of its own
 };
+
+// Its machines read references of that scheme by their own role.
+bool ReadsVault(const BrokerTraits& traits, std::string_view scheme);
+// Scheme of the vault in which values of secrets lie for its machines; "" = in none.
+std::string_view OwnVault(const BrokerTraits& traits);
+// Which one that is for a machine in `place`, which is of that provider.
+Place VaultPlace(const BrokerTraits& traits, const Place& place);
 
 // The ledger that a question is about.
 struct LedgerRef {
@@ -211,7 +223,8 @@ class Broker {
     (void)dry_run;
     return {};
   }
-  // Takes away what is private to a job that has ended, wherever it answers.
+  // Takes away what is private to a job that has ended, wherever it answers; what lies in a vault
+  // is RemoveJobSecrets' (provider/job_secrets.h).
   virtual void Forget(const LedgerRef&, const std::string& job) { (void)job; }
   // A person says that `part`, a box, will not come back as it was: what it ran of the job counts
   // as gone. How many requests that were. Errors: those of the store.

@@ -12,6 +12,7 @@ bool IsExpired(const Holding& holding, WallTime now) {
       return !holding.in_use;
     case HoldingKind::kRule:
       return true;
+    case HoldingKind::kSecret:  // its job is asked, which may still run
     case HoldingKind::kGroup:
     case HoldingKind::kPlacement:
       break;

@@ -18,6 +18,7 @@ enum class HoldingKind {
   kRule,       // that somebody made for a while: of a firewall
   kGroup,      // the ledger's own: a firewall
   kPlacement,  // a job's: its machines are near each other
+  kSecret,     // a job's: a value in a vault
 };
 
 struct Holding {

@@ -2,6 +2,7 @@
 // What the user wrote: immutable once submitted, named by its digest. Plain data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -52,6 +53,13 @@ struct StopRuleSpec {
   std::string rule;  // as RuleText in metrics/rules/rule.h has it
   bool warn = false;
   bool operator==(const StopRuleSpec&) const = default;
+};
+
+// What the program finds in a variable, and no ledger holds.
+struct SecretSpec {
+  std::string name;  // of the variable
+  std::string from;  // where it lies already (spec/text/secret_reference.h); "" = the submitter's
+  bool operator==(const SecretSpec&) const = default;
 };
 
 struct RecoverySpec {  // job_recovery, as SkyPilot means it
@@ -115,7 +123,7 @@ struct JobSpec {
   std::vector<ResourcesSpec> choices;
   bool ordered = false;  // as they are written, not the cheapest first
   std::vector<std::pair<std::string, std::string>> envs;  // in the order written
-  std::vector<std::string> secrets;  // names of variables; their values are in no ledger
+  std::vector<SecretSpec> secrets;
   bool whole_shell = false;  // all variables of the submitting shell go along, in no ledger either
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text
   std::string setup;                                                 // shell; "" = none
@@ -143,6 +151,19 @@ struct JobSpec {
   std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)
   bool operator==(const JobSpec&) const = default;
 };
+
+inline bool HasSecret(const JobSpec& spec, const std::string& name) {
+  return std::any_of(spec.secrets.begin(), spec.secrets.end(),
+                     [&](const SecretSpec& one) { return one.name == name; });
+}
+// Of those whose values are the submitter's.
+inline std::vector<std::string> OwnSecretNames(const JobSpec& spec) {
+  std::vector<std::string> names;
+  for (const SecretSpec& one : spec.secrets) {
+    if (one.from.empty()) names.push_back(one.name);
+  }
+  return names;
+}
 
 // What the name of a channel becomes in the name of a variable: "val-1" is "VAL_1". As SageMaker's
 // SM_CHANNEL_<NAME> is made by its training toolkit (sagemaker_training.environment).

@@ -96,9 +96,11 @@ void ApplyListFlags(ParseState* state) {
   for (const std::string& text : flags.envs) {
     ReadFlag("--env", state, [&](SpecReader* reader) { ReadEnvFlag(text, state, reader); });
   }
-  for (const std::string& name : flags.secrets) {
+  for (const std::string& text : flags.secrets) {
     ReadFlag("--secret", state, [&](SpecReader* reader) {
-      SetSecret(Flag(name), state->judge, reader, &state->spec);
+      const size_t sign = std::min(text.find('='), text.size());
+      SetSecret(Flag(text.substr(0, sign)), text.substr(std::min(sign + 1, text.size())),
+                state->judge, reader, &state->spec);
     });
   }
   for (const std::string& text : flags.hyperparameters) {

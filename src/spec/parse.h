@@ -32,7 +32,8 @@ struct SpecOverrides {
   std::optional<std::string> image;          // --image
   std::optional<std::string> disk_size;      // --disk-size
   std::vector<std::string> envs;             // --env NAME=VALUE, or NAME alone: see environment
-  std::vector<std::string> secrets;          // --secret NAME; its value is the caller's to find
+  std::vector<std::string>
+      secrets;  // --secret NAME, whose value the caller finds; or NAME=REFERENCE
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML
   std::vector<std::string> inputs;           // --input NAME=SOURCE; a path is relative to base_dir
   std::vector<std::string> outputs;          // --output PATH; added to those of the file

@@ -74,10 +74,24 @@ void PrintInputs(const JobSpec& spec, std::string* out) {
   }
 }
 
+// A list where it can be one: binaries that know no references read it.
+void PrintSecrets(const JobSpec& spec, std::string* out) {
+  if (spec.secrets.empty()) return;
+  const std::vector<std::string> own = OwnSecretNames(spec);
+  if (own.size() == spec.secrets.size()) {
+    *out += "secrets: " + List(own) + "\n";
+    return;
+  }
+  *out += "secrets:\n";
+  for (const SecretSpec& one : spec.secrets) {
+    *out += "  " + one.name + ": " + (one.from.empty() ? "null" : JsonString(one.from)) + "\n";
+  }
+}
+
 void PrintProgram(const JobSpec& spec, std::string* out) {
   if (!spec.envs.empty()) *out += "envs:\n";
   for (const auto& [name, value] : spec.envs) *out += "  " + name + ": " + JsonString(value) + "\n";
-  if (!spec.secrets.empty()) *out += "secrets: " + List(spec.secrets) + "\n";
+  PrintSecrets(spec, out);
   if (spec.whole_shell) *out += "shell_env: all\n";
   if (!spec.hyperparameters.empty()) *out += "hyperparameters:\n";
   for (const auto& [name, json] : spec.hyperparameters) {

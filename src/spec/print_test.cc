@@ -116,7 +116,9 @@ void RandomProgram(Prng* prng, JobSpec* spec) {
   for (uint64_t n = prng->Below(4); n > 0; --n) {
     spec->envs.emplace_back("E" + std::to_string(n), RandomText(prng, 30));
   }
-  for (uint64_t n = prng->Below(3); n > 0; --n) spec->secrets.push_back("S" + std::to_string(n));
+  for (uint64_t n = prng->Below(3); n > 0; --n) {
+    spec->secrets.push_back({"S" + std::to_string(n), prng->Chance(1, 2) ? "ssm:/team/s" : ""});
+  }
   for (uint64_t n = prng->Below(5); n > 0; --n) {
     spec->hyperparameters.emplace_back(RandomName(prng) + "-" + std::to_string(n),
                                        RandomJson(prng, 3));

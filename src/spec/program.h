@@ -23,7 +23,9 @@ void SetEnv(const YamlNode& key, const std::string& value, const YamlNode& at, J
             SpecReader* reader, JobSpec* spec);
 // Names whose values are taken from the submitter, and never stand in the file.
 void ReadSecrets(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
-void SetSecret(const YamlNode& key, Judge judge, SpecReader* reader, JobSpec* spec);
+// `from`: as SecretSpec's; the last one of a name counts.
+void SetSecret(const YamlNode& key, const std::string& from, Judge judge, SpecReader* reader,
+               JobSpec* spec);
 void ReadHyperparameters(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
 void SetHyperparameter(const YamlNode& key, const YamlNode& value, Judge judge, SpecReader* reader,
                        JobSpec* spec);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `secrets:` of the job file: names alone.
+// `secrets:` of the job file: names, and where each lies.
 #include <algorithm>
 
 #include "base/text.h"
 #include "spec/parse_state.h"
 #include "spec/program.h"
 #include "spec/text/env_text.h"
+#include "spec/text/secret_reference.h"
 
 namespace stoker {
 namespace {
@@ -14,7 +15,8 @@ constexpr size_t kMaxSecrets = 100;
 
 }  // namespace
 
-void SetSecret(const YamlNode& key, Judge judge, SpecReader* reader, JobSpec* spec) {
+void SetSecret(const YamlNode& key, const std::string& from, Judge judge, SpecReader* reader,
+               JobSpec* spec) {
   const std::string& name = key.text;
   if (!IsEnvName(name)) {
     YamlNode place = key;
@@ -23,8 +25,11 @@ void SetSecret(const YamlNode& key, Judge judge, SpecReader* reader, JobSpec* sp
                   "Write the name of a variable: secrets: [HF_TOKEN]");
   } else if (judge == Judge::kSubmitted && StartsWith(name, "STOKER_")) {
     reader->Error(key, Quoted(name) + " is set by stoker itself", "Use another name");
-  } else if (std::find(spec->secrets.begin(), spec->secrets.end(), name) == spec->secrets.end()) {
-    spec->secrets.push_back(name);
+  } else if (const auto place = ParseSecretReference(from); !from.empty() && !place.ok()) {
+    reader->Error(key, place.status().message(), place.status().next());
+  } else {
+    std::erase_if(spec->secrets, [&](const SecretSpec& one) { return one.name == name; });
+    spec->secrets.push_back({name, from});
   }
 }
 
@@ -33,7 +38,7 @@ void ReadSecrets(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec*
     if (!reader->ExpectList(node, "secrets", "[HF_TOKEN]")) return;
     if (!reader->ExpectAtMost(node, "secrets", node.items.size(), kMaxSecrets)) return;
     for (const YamlNode& item : node.items) {
-      if (const auto name = reader->Text(item, "secrets")) SetSecret(item, judge, reader, spec);
+      if (const auto name = reader->Text(item, "secrets")) SetSecret(item, "", judge, reader, spec);
     }
     return;
   }
@@ -42,19 +47,26 @@ void ReadSecrets(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec*
     const bool no_value =
         entry.value.IsNull() || (entry.value.IsScalar() && entry.value.text.empty());
     if (no_value) {
-      SetSecret(entry.key, judge, reader, spec);
+      SetSecret(entry.key, "", judge, reader, spec);
       continue;
     }
-    reader->Error(entry.key, "the secret " + Quoted(entry.key.text) + " has its value in the file",
-                  "Take it out and write secrets: [" + Printable(entry.key.text) +
-                      "]; the value is taken from your environment, or with --secret " +
-                      Printable(entry.key.text) + "=@FILE from a file");
+    if (entry.value.IsScalar() && LooksLikeReference(entry.value.text)) {
+      SetSecret(entry.key, entry.value.text, judge, reader, spec);
+      continue;
+    }
+    reader->Error(
+        entry.key, "the secret " + Quoted(entry.key.text) + " has its value in the file",
+        "Take it out and write secrets: [" + Printable(entry.key.text) +
+            "]; the value is taken from your environment, or with --secret " +
+            Printable(entry.key.text) +
+            "=@FILE from a file. One that lies somewhere already is named: " + kReferenceForms);
   }
 }
 
 void FinishSecrets(ParseState* state) {
   JobSpec& spec = state->spec;
-  for (const std::string& name : spec.secrets) {
+  for (const SecretSpec& one : spec.secrets) {
+    const std::string& name = one.name;
     const auto same = [&](const auto& pair) { return pair.first == name; };
     const auto found = std::find_if(spec.envs.begin(), spec.envs.end(), same);
     if (found == spec.envs.end()) continue;

@@ -106,6 +106,34 @@ TEST(Secrets, NeverInMessages) {
   EXPECT_EQ(ParseJobSpec("run: x", options).status().message().find(secret), std::string::npos);
 }
 
+TEST(Secrets, WhereTheyLieAlreadyIsNoSecret) {
+  const auto spec = ParseJobSpec(
+      "secrets:\n  A: null\n  B: ssm:/team/hf\n  C: aws-secret:team/wandb#key\n"
+      "  D: gcp-secret:projects/p/secrets/s/versions/5\nrun: x",
+      {});
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  const std::vector<SecretSpec> all = {{"A", ""},
+                                       {"B", "ssm:/team/hf"},
+                                       {"C", "aws-secret:team/wandb#key"},
+                                       {"D", "gcp-secret:projects/p/secrets/s/versions/5"}};
+  EXPECT_EQ(spec->secrets, all);
+  EXPECT_EQ(ParseStoredSpec(PrintJobSpec(*spec))->secrets, all);
+  EXPECT_EQ(OwnSecretNames(*spec), std::vector<std::string>{"A"});
+  ParseOptions options;
+  options.overrides.secrets = {"A=ssm:/team/a", "B"};
+  const auto flagged = ParseJobSpec("secrets: {B: 'ssm:/team/hf'}\nrun: x", options);
+  ASSERT_TRUE(flagged.ok()) << flagged.status().ToString();
+  EXPECT_EQ(flagged->secrets, (std::vector<SecretSpec>{{"A", "ssm:/team/a"}, {"B", ""}}));
+  for (const char* bad : {"ssm:", "ssm:/a b", "ssm:/a/../b", "ssm:/a;b", "aws-secret:a#",
+                          "gcp-secret:s", "gcp-secret:projects/p/secrets/s/versions",
+                          "gcp-secret:projects//secrets/s", "ssm:/a?b", "ssm:/$(id)"}) {
+    EXPECT_FALSE(ParseJobSpec(std::string("secrets: {A: '") + bad + "'}\nrun: x", {}).ok()) << bad;
+  }
+  const auto value = ParseJobSpec("secrets: {A: hunter2}\nrun: x", {});
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.status().ToString().find("hunter2"), std::string::npos);
+}
+
 TEST(Secrets, ACommandWithASecretIsRefused) {
   const auto refused = SpecFromCommand({"python3", "train.py", "--hub-token", "hunter2"}, {});
   ASSERT_FALSE(refused.ok());

@@ -21,6 +21,7 @@ FREE = (
     "src/aws/",  # credentials and signatures, which stores need, too
     "src/google/",
     "src/store/",  # buckets of the same companies
+    "src/vault/",  # and where they keep secrets
     "src/spec/places/",  # keys of job files and settings, read before there is a provider
 )
 OWN = re.compile(r"src/provider/(?:ec2|gce|slurm|ssh)/")

@@ -108,8 +108,9 @@ void SweepProvidersAtTimes(Client& client) {
 }
 
 std::string HoldingLine(const Holding& one, WallTime now) {
-  std::string text = one.word + " " + one.id + " in " +
-                     (one.place.zone.empty() ? one.place.region : one.place.zone) + ": " + one.what;
+  const auto& [provider, account, region, zone] = one.place;
+  const std::string& where = !zone.empty() ? zone : !region.empty() ? region : account;
+  std::string text = one.word + " " + one.id + " in " + where + ": " + one.what;
   if (!one.state.empty()) text += ", " + one.state;
   if (!one.job.empty()) text += ", of job " + one.job;
   if (!one.remark.empty()) text += ", " + one.remark;

@@ -9,6 +9,7 @@
 #include "client/open/late_cancel.h"
 #include "client/open/open_ledger.h"
 #include "client/open/settings_notes.h"
+#include "provider/job_secrets.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/folder_cache.h"
@@ -194,6 +195,9 @@ Result<Controller*> Client::controller() {
         const auto local = local_provider();
         return local.ok() ? (*local)->LooksFor() : "";
       });
+  controller_->ForgetWith([opened](const Job& job, const JobSpec& spec) {
+    return RemoveJobSecrets(opened->id(), job, OwnSecretNames(spec));
+  });
   controller_->KeepQuietNodes(true);  // most commands look once
   return controller_.get();
 }

@@ -116,8 +116,7 @@ void TakeOver(Client& client, const FromJob& from, bool with_paths, JobSpec* spe
     const auto own = std::find_if(spec->envs.begin(), spec->envs.end(), same);
     const char* here = std::getenv(name.c_str());
     if (own == spec->envs.end()) {
-      const auto& secrets = spec->secrets;
-      if (std::find(secrets.begin(), secrets.end(), name) != secrets.end()) continue;
+      if (HasSecret(*spec, name)) continue;
       spec->envs.emplace_back(name, value);
       taken.push_back("--env " + name + "=" + value);
     } else if (own->second != value) {

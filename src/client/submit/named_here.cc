@@ -32,7 +32,8 @@ Result<NamedHere> NamedHere::Of(Client& client, const JobSpec& spec) {
   if (spec.whole_shell) return NamedHere();  // all go along, and none into the record
   STOKER_ASSIGN(const Settings* settings, client.settings());
   STOKER_ASSIGN(const ShellChoice choice, ReadShellChoice(settings->shell_env));
-  std::set<std::string> given(spec.secrets.begin(), spec.secrets.end());
+  std::set<std::string> given;
+  for (const SecretSpec& one : spec.secrets) given.insert(one.name);
   for (const auto& [name, value] : spec.envs) given.insert(name);
   const auto left = [&](const std::string& name) {
     return std::any_of(choice.leave.begin(), choice.leave.end(),

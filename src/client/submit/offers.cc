@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "client/submit/machine_wants.h"
 #include "ledger/blobs.h"
+#include "provider/job_secrets.h"
 #include "provider/local/local_prospect.h"
 #include "spec/choices.h"
 #include "spec/text/infra.h"
@@ -39,6 +40,7 @@ Result<std::vector<Offer>> ResolveOne(Client& client, const JobSpec& spec, WallT
   const OfferAsk ask{spec,      infra.where, infra.within, {ledger->id(), &ledger->store()},
                      submitted, has_private};
   STOKER_TRY(broker->Reach(ask));
+  STOKER_TRY(CheckReferences(spec, broker->traits()));
   return broker->Resolve(ask);
 }
 

@@ -55,7 +55,7 @@ std::optional<std::string> Find(const std::string& name, const Values& given, co
 }
 
 Status FindSecrets(Client& client, const PrivateRequest& request, LocalPrivate* out) {
-  const std::vector<std::string>& names = request.spec.secrets;
+  const std::vector<std::string> names = OwnSecretNames(request.spec);
   if (names.empty()) return Status::Ok();
   STOKER_ASSIGN(const Values own, OwnSecrets(client));
   std::vector<std::string> missing;
@@ -125,7 +125,8 @@ bool IsNotHanded(std::string_view name) {
 Status TakeShell(Client& client, const PrivateRequest& request, LocalPrivate* out) {
   STOKER_ASSIGN(const Settings* settings, client.settings());
   STOKER_ASSIGN(const ShellChoice choice, ReadShellChoice(settings->shell_env));
-  std::set<std::string> given(request.spec.secrets.begin(), request.spec.secrets.end());
+  std::set<std::string> given;
+  for (const SecretSpec& one : request.spec.secrets) given.insert(one.name);
   for (const auto& [name, value] : request.spec.envs) given.insert(name);
   const bool whole = request.spec.whole_shell;
   for (const std::string& name : NamesInEnvironment()) {
@@ -136,13 +137,22 @@ Status TakeShell(Client& client, const PrivateRequest& request, LocalPrivate* ou
   return Status::Ok();
 }
 
-// " and on the boxes that run the job".
-std::string AlsoOn(const JobSpec& spec) {
+// "stay on this machine and on the boxes that run the job", "lie in the vault of EC2 (ssm)".
+std::string WhereTheyLie(const JobSpec& spec) {
+  std::vector<std::string> vaults;
+  std::string also;
+  bool here = false;
   for (const JobSpec& one : ChoicesOf(spec)) {
-    const std::string also = TraitsOfChoice(one).secrets_also_on;
-    if (!also.empty()) return " and on " + also;
+    const BrokerTraits& traits = TraitsOfChoice(one);
+    here = here || traits.vaults.empty();
+    if (*traits.secrets_also_on != '\0') also = std::string(" and on ") + traits.secrets_also_on;
+    if (traits.vaults.empty()) continue;
+    std::string text = std::string(traits.title) + " (" + std::string(OwnVault(traits)) + ")";
+    if (std::find(vaults.begin(), vaults.end(), text) == vaults.end()) vaults.push_back(text);
   }
-  return "";
+  const std::string stay = here ? "stay on this machine" + also : "";
+  if (vaults.empty()) return stay;
+  return stay + (here ? ", and " : "") + "lie in the vault of " + Join(vaults, " and of ");
 }
 
 }  // namespace
@@ -153,8 +163,8 @@ Result<LocalPrivate> GatherPrivate(Client& client, const PrivateRequest& request
   if (request.shell) STOKER_TRY(TakeShell(client, request, &out));
   STOKER_TRY(CheckOutsideStore(client, out));
   if (!out.secrets.empty()) {
-    client.Say("secrets " + Join(request.spec.secrets, ", ") + ": they stay on this machine" +
-               AlsoOn(request.spec) + ", until the job ends, and are masked in its log");
+    client.Say("secrets " + Join(OwnSecretNames(request.spec), ", ") + ": they " +
+               WhereTheyLie(request.spec) + ", until the job ends, and are masked in its log");
   }
   if (!out.shell.empty()) out.workdir = request.workdir;
   return out;

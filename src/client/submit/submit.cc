@@ -28,6 +28,7 @@
 #include "ledger/records.h"
 #include "pack/archive.h"
 #include "pack/listing.h"
+#include "provider/job_secrets.h"
 #include "spec/print.h"
 #include "spec/text/infra.h"
 #include "spec/text/repository.h"
@@ -318,6 +319,11 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   job.from = request.from;
   job.promised = request.promised;
   job.movable = true;
+  bool elsewhere = false;
+  const std::vector<Place> vaults = VaultsOf(job.offers, &elsewhere);
+  if (!own.secrets.empty()) job.secrets_in = vaults;
+  LocalPrivate stays = own;
+  if (!elsewhere) stays.secrets.clear();  // no machine of it reads them here
   if (AnyChoiceHas(request.spec, &BrokerTraits::rents)) {
     STOKER_TRY(CompleteOffers(client, job.binary_digest, &job.offers));
   }
@@ -327,9 +333,10 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();
     // First, so that whoever launches the job finds it. On Slurm it also tells whose job it is.
-    if (own != LocalPrivate() || AnyChoiceHas(request.spec, &BrokerTraits::reads_owner)) {
-      STOKER_TRY(WriteLocalPrivate(client.places().state, ledger->id(), job.id, own));
+    if (stays != LocalPrivate() || AnyChoiceHas(request.spec, &BrokerTraits::reads_owner)) {
+      STOKER_TRY(WriteLocalPrivate(client.places().state, ledger->id(), job.id, stays));
     }
+    STOKER_TRY(PutJobSecrets({ledger->id(), &ledger->store()}, job, own.secrets, job.created));
     auto created = CreateJob(*ledger, job, spec_text);
     if (created.ok()) {
       if (!made.diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), made.diff);
@@ -339,6 +346,7 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
     }
     if (!created.status().Is(Code::kExists)) return created.status();
     (void)RemoveLocalPrivate(client.places().state, ledger->id(), job.id);
+    (void)RemoveJobSecrets(ledger->id(), job, OwnSecretNames(request.spec));
   }
   return Status(Code::kInternal, "eight random job ids were all taken");
 }

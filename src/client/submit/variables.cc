@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "spec/text/env_text.h"
+#include "spec/text/secret_reference.h"
 #include "spec/text/secrets.h"
 #include "sys/file.h"
 
@@ -65,12 +66,17 @@ Status AddPattern(const std::string& pattern, GivenVariables& given) {
 Status AddSecret(const std::string& text, GivenVariables& given) {
   const size_t sign = text.find('=');
   const std::string name = text.substr(0, sign);
+  if (sign != std::string::npos && LooksLikeReference(text.substr(sign + 1))) {
+    given.secrets.push_back(text);
+    return Status::Ok();
+  }
   given.secrets.push_back(name);
   if (sign == std::string::npos) return Status::Ok();
   if (text.compare(sign, 2, "=@") != 0) {
     return Status(Code::kUsage, "--secret " + Printable(name) + " comes with its value",
                   "Others would see it in the list of processes. Export it and write --secret " +
-                      Printable(name) + ", or --secret " + Printable(name) + "=@FILE");
+                      Printable(name) + ", or --secret " + Printable(name) +
+                      "=@FILE; or name where it lies already: " + kReferenceForms);
   }
   const auto read = sys::ReadFile(text.substr(sign + 2), kMaxFileBytes);
   if (!read.ok()) {

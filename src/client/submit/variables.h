@@ -13,12 +13,12 @@ namespace stoker::client {
 struct VariableFlags {
   std::vector<std::string> envs;       // NAME=VALUE, NAME, or a pattern of names
   std::vector<std::string> env_files;  // see spec/text/env_text.h
-  std::vector<std::string> secrets;    // NAME, or NAME=@FILE
+  std::vector<std::string> secrets;    // NAME, NAME=@FILE, NAME=ssm:/…
 };
 
 struct GivenVariables {
   std::vector<std::string> envs;     // for SpecOverrides: files first, so that flags win
-  std::vector<std::string> secrets;  // names
+  std::vector<std::string> secrets;  // as SpecOverrides has them
   std::map<std::string, std::string> secret_values;  // of those that a flag says where to find
 };
 

@@ -44,6 +44,7 @@ struct AttemptConfig {
   std::string address;
   TaskLimiter* limiter = nullptr;  // the runner's
   int gpus = 0;                    // that the machine's type promises
+  Place place{};                   // where the machine is
 };
 
 struct AttemptContext : AttemptParts {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/attempt/own_variables.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "agent/log_mask.h"
 #include "base/text.h"
+#include "provider/job_secrets.h"
 #include "provider/local/local_private.h"
 #include "spec/text/secrets.h"
 #include "sys/file.h"
@@ -29,32 +30,43 @@ std::string IntoCopy(const std::string& paths, const std::string& packed,
   return Join(out, ":");
 }
 
+std::optional<std::string> ValueIn(const contract::Environment& variables,
+                                   const std::string& name) {
+  for (const auto& [known, value] : variables) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+Status IsGone(const std::string& name, const OwnVariablesFrom& from) {
+  return Status(Code::kInvalid,
+                "the secret " + name + " is not on this machine: it lay in " + from.state_dir +
+                    "/private, and is gone",
+                "'stoker retry " + from.job.id + "' with " + name +
+                    " in your environment goes on from the newest checkpoint");
+}
+
 }  // namespace
 
 Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFrom& from) {
   OwnVariables own;
-  const auto left = ReadLocalPrivate(from.state_dir, from.ledger_id, from.job);
+  const auto left = ReadLocalPrivate(from.state_dir, from.ledger_id, from.job.id);
   if (!left.ok() && !left.status().Is(Code::kNotFound)) return left.status();
   if (left.ok()) {
     own.shell = left->shell;
-    own.secrets = left->secrets;
     for (auto& [name, value] : own.shell) {
       const bool paths = name == "PYTHONPATH" || name == "LD_LIBRARY_PATH";
       if (paths && !left->workdir.empty()) value = IntoCopy(value, left->workdir, from.workdir);
       // A proxy with a password.
       if (!SecretInEnv(name, value).empty()) own.masked.push_back(value);
     }
-    for (const auto& [name, value] : own.secrets) own.masked.push_back(value);
   }
-  for (const std::string& name : spec.secrets) {
-    const bool there = std::any_of(own.secrets.begin(), own.secrets.end(),
-                                   [&](const auto& secret) { return secret.first == name; });
-    if (there) continue;
-    return Status(Code::kInvalid,
-                  "the secret " + name + " is not on this machine: it lay in " + from.state_dir +
-                      "/private, and is gone",
-                  "'stoker retry " + from.job + "' with " + name +
-                      " in your environment goes on from the newest checkpoint");
+  for (const SecretSpec& secret : spec.secrets) {
+    STOKER_ASSIGN(auto value, ReadJobSecret(secret, from.ledger_id, from.job, from.machine));
+    if (!value && left.ok()) value = ValueIn(left->secrets, secret.name);
+    if (!value) return IsGone(secret.name, from);
+    own.masked.push_back(*value);
+    own.secrets.emplace_back(secret.name, std::move(*value));
   }
   return own;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the job's submitter left on this machine for it: variables of a shell, secrets.
+// What the job's submitter left for it, on this machine or in a vault: variables of a shell,
+// secrets.
 #pragma once
 
 #include <string>
@@ -22,13 +23,15 @@ struct OwnVariables {
 struct OwnVariablesFrom {
   std::string state_dir;  // of the local provider
   std::string ledger_id;
-  std::string job;
+  const Job& job;
+  Place machine;        // where this one is
   std::string workdir;  // where the job's code lies on this node
 };
 
-// Empty when nothing was left. Paths of PYTHONPATH and LD_LIBRARY_PATH into the folder that the job
-// was packed from lead into its copy, where they exist in it. kInvalid when a secret of the spec is
-// not there.
+// What the submitter left in the state folder or in a vault, and what the job's references name,
+// read by this machine's own rights. Empty when nothing was left. Paths of PYTHONPATH and
+// LD_LIBRARY_PATH into the folder that the job was packed from lead into its copy, where they exist
+// in it. kInvalid when a secret of the spec is not there; also as ReadJobSecret.
 Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFrom& from);
 
 // How the line about the shell's variables begins, which an attached 'run' has said itself.

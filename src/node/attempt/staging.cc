@@ -19,6 +19,9 @@
 namespace stoker::node {
 namespace {
 
+// So long a vault of secrets may be away before the attempt fails.
+constexpr Duration kVaultPatience = Duration::Minutes(10);
+
 // A port that was free a moment ago on every address of this machine: rank 0's rendezvous listens
 // there. Several nodes of one machine share its ports, so a fixed one would collide.
 int FreePort() {
@@ -98,19 +101,32 @@ Status Staging::SetUp(const std::string& restore, StagingEnded* result) {
 
 Status Staging::LearnVariables(StagingEnded* result) {
   const AttemptConfig& config = here_.config;
-  auto own = FindOwnVariables(
-      config.spec, {config.state_dir, here_.ledger.id(), config.job.id, here_.WorkDir()});
-  if (!own.ok()) {
-    result->setup_failed = own.status().Is(Code::kInvalid) || own.status().Is(Code::kCorrupt);
-    result->setup_code = 1;
-    return own.status();
-  }
+  here_.log.Does("reading secrets");
+  auto own = FindOwnVariables(config.spec, {config.state_dir, here_.ledger.id(), config.job,
+                                            config.place, here_.WorkDir()});
+  here_.log.Does("");
+  if (!own.ok()) return WhyWithoutVariables(own.status(), result);
+  secrets_asked_.reset();
   const bool first = staged_.own.shell.empty() && staged_.own.secrets.empty();
   staged_.own = std::move(*own);
   if (!staged_.own.masked.empty()) here_.log.Mask(staged_.own.masked);
   if (!first) return Status::Ok();
   for (const std::string& line : TellOwnVariables(staged_.own)) here_.log.Say(line);
   return Status::Ok();
+}
+
+// A vault that does not answer is waited for, but not for ever: another machine may reach it.
+Status Staging::WhyWithoutVariables(const Status& why, StagingEnded* result) {
+  const MonoTime now = here_.clock.Mono();
+  if (!secrets_asked_) secrets_asked_ = now;
+  const bool waits = why.transient() && now - *secrets_asked_ < kVaultPatience;
+  if (waits) return why;
+  result->setup_failed = true;
+  result->setup_code = 1;
+  if (!why.transient()) return why;
+  return Status(Code::kInvalid,
+                why.message() + "; nothing has got through for " + FormatDuration(kVaultPatience),
+                why.next());
 }
 
 Status Staging::BringInputs(StagingEnded* result) {

@@ -3,6 +3,7 @@
 // submitter left, inputs, GPUs, packages, setup, the checkpoint.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "agent/supervisor.h"
@@ -33,6 +34,7 @@ class Staging {
   Status TryStage(const std::string& restore, StagingEnded* result);
   Status SetUp(const std::string& restore, StagingEnded* result);
   Status LearnVariables(StagingEnded* result);
+  Status WhyWithoutVariables(const Status& why, StagingEnded* result);
   Status BringInputs(StagingEnded* result);
   Status AwaitItsGpus();
   void MakeNamedFolders();
@@ -43,6 +45,7 @@ class Staging {
   Staged staged_;
   bool begun_ = false;
   bool set_up_ = false;
+  std::optional<MonoTime> secrets_asked_;  // first without an answer
 };
 
 }  // namespace stoker::node

@@ -34,10 +34,9 @@ struct Wish {
 Wish WishOf(const OfferAsk& ask);
 
 // kInvalid: `machines` ("machines of EC2") could not reach the job's store or inputs, which are to
-// begin with one of `schemes`, the usual one first, or its secrets, of which `secrets_next` says
-// what to do.
+// begin with one of `schemes`, the usual one first.
 Status CheckReach(const OfferAsk& ask, const std::vector<std::string>& schemes,
-                  const std::string& machines, const std::string& secrets_next);
+                  const std::string& machines);
 
 // A service that stands in for the cloud's must be reached from machines, too. `variable`: where
 // its address comes from. kInvalid: it is on this machine alone.

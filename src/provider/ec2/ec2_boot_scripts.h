@@ -38,6 +38,8 @@ inline constexpr char kPrepareScript[] = R"sh(prepare() {
   # Only what is set: an address that is empty would be one.
   [ -z "$S3_ENDPOINT" ] || export AWS_ENDPOINT_URL_S3="$S3_ENDPOINT"
   [ -z "$EC2_ENDPOINT" ] || export AWS_ENDPOINT_URL_EC2="$EC2_ENDPOINT"
+  [ -z "$SSM_ENDPOINT" ] || export AWS_ENDPOINT_URL_SSM="$SSM_ENDPOINT"
+  [ -z "$SECRETS_ENDPOINT" ] || export AWS_ENDPOINT_URL_SECRETS_MANAGER="$SECRETS_ENDPOINT"
   google=/opt/stoker/google.json
   [ ! -e "$google" ] || export GOOGLE_APPLICATION_CREDENTIALS="$google"
 }

@@ -15,6 +15,7 @@
 #include "provider/ec2/ec2_shell.h"
 #include "spec/places/ec2/section.h"
 #include "sys/folder_cache.h"
+#include "vault/kept.h"
 
 namespace stoker {
 namespace {
@@ -88,10 +89,12 @@ class Ec2Broker : public Broker {
       out.now = Ec2Now(*api);
       for (Holding& one : *found) out.all.push_back(std::move(one));
     }
+    AddKeptSecrets(ledger, id, kEc2Broker, &out);
     return out;
   }
 
   Status End(const Holding& holding) override {
+    if (holding.kind == HoldingKind::kSecret) return EndKeptSecret(kEc2Broker, holding);
     STOKER_ASSIGN(const auto api, Api());
     return EndEc2Holding(*api, holding);
   }

@@ -18,7 +18,9 @@ inline constexpr BrokerTraits kEc2Broker{.name = "ec2",
                                                    .makes = true},
                                          .rents = true,
                                          .elsewhere = true,
-                                         .tells_prices = true};
+                                         .tells_prices = true,
+                                         .vaults = "ssm aws-secret",
+                                         .vault_of_region = true};
 
 // It needs credentials once it is asked for anything.
 std::unique_ptr<Broker> MakeEc2Broker(const ProviderOptions& options, Clock& clock);

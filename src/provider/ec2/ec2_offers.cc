@@ -11,11 +11,6 @@
 namespace stoker {
 namespace {
 
-constexpr char kSecretsNext[] =
-    "Leave them out of the job, and let the program read each by the role of its machines: aws "
-    "secretsmanager get-secret-value --secret-id NAME (the role needs "
-    "secretsmanager:GetSecretValue on it)";
-
 constexpr char kS3[] = "s3://";
 constexpr char kGoogle[] = "gs://";
 
@@ -67,7 +62,7 @@ Status CheckEc2Reach(const OfferAsk& ask, const Settings& settings) {
   }
   const std::string in_google = InGoogle(ask);
   if (!in_google.empty()) STOKER_TRY(CheckKnownToGoogle(in_google, settings));
-  return cloud::CheckReach(ask, {kS3, kGoogle}, "machines of EC2", kSecretsNext);
+  return cloud::CheckReach(ask, {kS3, kGoogle}, "machines of EC2");
 }
 
 Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
@@ -90,8 +85,16 @@ Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
     wish.google_identity = settings.Of(kAwsGoogleIdentity);
     wish.google_account = settings.Of(kAwsGoogleAccount);
   }
-  STOKER_ASSIGN(wish.ec2_endpoint, AwsEndpointUrl(account.outside, account.config, "ec2"));
-  STOKER_TRY(cloud::CheckEndpoint("the endpoint of EC2", wish.ec2_endpoint, "AWS_ENDPOINT_URL"));
+  const auto endpoint = [&](const std::string& service, const char* title, std::string* out) {
+    auto url = AwsEndpointUrl(account.outside, account.config, service);
+    if (!url.ok()) return url.status();
+    *out = *url;
+    return cloud::CheckEndpoint(std::string("the endpoint of ") + title, *out, "AWS_ENDPOINT_URL");
+  };
+  STOKER_TRY(endpoint("ec2", "EC2", &wish.ec2_endpoint));
+  if (ask.spec.secrets.empty()) return wish;
+  STOKER_TRY(endpoint("ssm", "SSM", &wish.ssm_endpoint));
+  STOKER_TRY(endpoint("secrets_manager", "Secrets Manager", &wish.secrets_endpoint));
   return wish;
 }
 

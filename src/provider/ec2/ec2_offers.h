@@ -8,8 +8,8 @@
 
 namespace stoker {
 
-// As Broker::Reach: a store in a folder, inputs on this disk and secrets are refused; a bucket of
-// Google's too, unless it knows such machines.
+// As Broker::Reach: a store in a folder and inputs on this disk are refused; a bucket of Google's
+// too, unless it knows such machines.
 Status CheckEc2Reach(const OfferAsk& ask, const Settings& settings);
 
 // Of a job whose reach is good. kInvalid: a service that stands in for Amazon's is on this machine

@@ -40,6 +40,8 @@ void Fields(A& a, T& t) {
   a("blob_period", t.blob_period);
   a("s3_endpoint", t.s3_endpoint);
   a("ec2_endpoint", t.ec2_endpoint);
+  a("ssm_endpoint", t.ssm_endpoint);
+  a("secrets_endpoint", t.secrets_endpoint);
   a("google_identity", t.google_identity);
   a("google_account", t.google_account);
 }

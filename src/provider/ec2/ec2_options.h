@@ -43,6 +43,8 @@ struct Options {
   // Of services that are not Amazon's own; "" = Amazon's.
   std::string s3_endpoint;
   std::string ec2_endpoint;
+  std::string ssm_endpoint;
+  std::string secrets_endpoint;  // of Secrets Manager
   // How Google knows its machines, where their store or an input is in a bucket of Google's: the
   // provider of workload identity, "projects/NUMBER/…"; "" = it does not.
   std::string google_identity;

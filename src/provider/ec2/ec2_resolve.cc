@@ -351,6 +351,8 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   options.store_region = wish.store_region;
   options.s3_endpoint = wish.s3_endpoint;
   options.ec2_endpoint = wish.ec2_endpoint;
+  options.ssm_endpoint = wish.ssm_endpoint;
+  options.secrets_endpoint = wish.secrets_endpoint;
   options.google_identity = wish.google_identity;
   options.google_account = wish.google_account;
   STOKER_ASSIGN(options.disks, DisksOf(image, wish));

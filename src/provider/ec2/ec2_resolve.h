@@ -23,6 +23,7 @@ struct Ec2Wish : cloud::Wish {
   std::string store_region;                     // of the bucket
   std::string s3_endpoint;                      // "" = Amazon's
   std::string ec2_endpoint;                     // the same
+  std::string ssm_endpoint, secrets_endpoint;   // the same
   std::string google_identity, google_account;  // as in ec2::Options
 };
 

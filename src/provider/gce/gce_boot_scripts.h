@@ -51,6 +51,8 @@ prepare() {
   # Only what is set: an address that is empty would be one.
   [ -z "$STORAGE_ENDPOINT" ] || export STORAGE_EMULATOR_HOST="$STORAGE_ENDPOINT"
   [ -z "$COMPUTE_ENDPOINT" ] || export CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE="$COMPUTE_ENDPOINT"
+  [ -z "$SECRETS_ENDPOINT" ] ||
+    export CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER="$SECRETS_ENDPOINT"
 }
 )sh";
 

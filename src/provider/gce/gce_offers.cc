@@ -9,12 +9,10 @@
 #include "provider/gce/gce_request.h"
 #include "spec/places/gce/section.h"
 #include "store/open_gcs.h"
+#include "vault/google_secrets.h"
 
 namespace stoker {
 namespace {
-
-constexpr char kGoogleSecretsNext[] =
-    "Let the program read them from where its account may, as Secret Manager";
 
 std::string First(std::initializer_list<const char*> variables) {
   for (const char* name : variables) {
@@ -68,7 +66,7 @@ std::string ProjectOf(const Settings& settings, const GcloudConfig& gcloud) {
 }  // namespace
 
 Status CheckGceReach(const OfferAsk& ask) {
-  return cloud::CheckReach(ask, {"gs://"}, "machines of Google", kGoogleSecretsNext);
+  return cloud::CheckReach(ask, {"gs://"}, "machines of Google");
 }
 
 Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
@@ -94,6 +92,10 @@ Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
   wish.compute_endpoint = ComputeEndpoint();
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of Compute Engine", wish.compute_endpoint,
                                   "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"));
+  if (ask.spec.secrets.empty()) return wish;
+  wish.secrets_endpoint = vault::GoogleSecretsEndpoint();
+  STOKER_TRY(cloud::CheckEndpoint("the endpoint of Secret Manager", wish.secrets_endpoint,
+                                  vault::kEndpointVariable));
   return wish;
 }
 

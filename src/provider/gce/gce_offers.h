@@ -8,8 +8,7 @@
 
 namespace stoker {
 
-// As Broker::Reach: a store that is no bucket of Google's, inputs elsewhere and secrets are
-// refused.
+// As Broker::Reach: a store that is no bucket of Google's and inputs elsewhere are refused.
 Status CheckGceReach(const OfferAsk& ask);
 
 // Of a job whose reach is good. `say` is told what does not go along. kInvalid: a service that

@@ -36,6 +36,7 @@ void Fields(A& a, T& t) {
   a("blob_period", t.blob_period);
   a("storage_endpoint", t.storage_endpoint);
   a("compute_endpoint", t.compute_endpoint);
+  a("secrets_endpoint", t.secrets_endpoint);
 }
 
 std::string EncodeOptions(const Options& options) {

@@ -37,6 +37,7 @@ struct Options {
   // Of services that are not Google's own; "" = Google's.
   std::string storage_endpoint;
   std::string compute_endpoint;
+  std::string secrets_endpoint;
   bool operator==(const Options&) const = default;
 };
 

@@ -249,6 +249,7 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
   for (const auto& [key, value] : wish.attributes) options.attributes.push_back({key, value});
   options.storage_endpoint = wish.storage_endpoint;
   options.compute_endpoint = wish.compute_endpoint;
+  options.secrets_endpoint = wish.secrets_endpoint;
   return options;
 }
 

@@ -25,6 +25,7 @@ struct GceWish : cloud::Wish {
   bool external_ip = true;
   std::string storage_endpoint;  // "" = Google's
   std::string compute_endpoint;  // the same
+  std::string secrets_endpoint;  // the same
 };
 
 // "stoker@PROJECT.iam.gserviceaccount.com"

@@ -25,6 +25,7 @@ const char* VersionOf(const std::string& service) {
 
 // Of those that speak JSON.
 std::string TargetOf(const std::string& service) {
+  if (service == "secretsmanager") return "secretsmanager.";
   return service == "ec2-instance-connect" ? "AWSEC2InstanceConnectService." : "AmazonSSM.";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of Amazon's services that speak forms and XML (EC2, IAM, STS) or JSON (SSM). Inside
-// provider only.
+// Calls of Amazon's services that speak forms and XML (EC2, IAM, STS) or JSON (SSM, Secrets
+// Manager). Inside provider and vault only.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct AwsApiOptions {
   std::function<Result<AwsCredentials>()> credentials;
   // The service takes the present ones no longer: the next ones should be new. May be empty.
   std::function<void()> credentials_refused;
-  // The base URL of "ec2", "iam", "sts" or "ssm" in a region.
+  // The base URL of "ec2", "iam", "sts", "ssm" or "secretsmanager" in a region.
   std::function<Result<std::string>(const std::string& service, const std::string& region)> url;
   std::function<WallTime()> now;
   uint64_t seed = 0;
@@ -41,7 +41,7 @@ struct Call {
   std::string region;
   std::string action;
   Params params = {};     // of a form
-  std::string json = "";  // of "ssm", instead
+  std::string json = "";  // of those that speak JSON, instead
   // An answer to the same question, asked with the same keys, will do if it is not older.
   Duration good_for = {};
   bool anew = false;  // such an answer will not do, but this one is kept for others

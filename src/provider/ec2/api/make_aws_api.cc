@@ -9,6 +9,14 @@
 #include "provider/ec2/api/aws_api.h"
 
 namespace stoker {
+namespace {
+
+// As settings name it, where that is another word than in its addresses.
+std::string AwsServiceId(const std::string& service) {
+  return service == "secretsmanager" ? "secrets_manager" : service;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory) {
   STOKER_ASSIGN(const AwsAccount found, FindAwsAccount());
@@ -20,7 +28,7 @@ Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory) {
   options.url = [account](const std::string& service,
                           const std::string& region) -> Result<std::string> {
     STOKER_ASSIGN(const std::string own,
-                  AwsEndpointUrl(account->outside, account->config, service));
+                  AwsEndpointUrl(account->outside, account->config, AwsServiceId(service)));
     if (!own.empty()) return own;
     // Of IAM there is one in each part of the cloud.
     if (service == "iam" && AwsPartition(region) == "aws") {

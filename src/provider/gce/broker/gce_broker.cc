@@ -9,6 +9,7 @@
 #include "provider/gce/gce_late.h"
 #include "provider/gce/gce_offers.h"
 #include "provider/gce/gce_rights.h"
+#include "vault/kept.h"
 
 namespace stoker {
 namespace {
@@ -81,10 +82,13 @@ class GceBroker : public Broker {
     STOKER_ASSIGN(const auto places, NotedPlaces(*ledger.store, kGceProvider));
     if (places.empty()) return Holdings();
     STOKER_ASSIGN(const auto api, Api());
-    return ListGceHoldings(*api, places, id);
+    STOKER_ASSIGN(Holdings out, ListGceHoldings(*api, places, id));
+    AddKeptSecrets(ledger, id, kGceBroker, &out);
+    return out;
   }
 
   Status End(const Holding& holding) override {
+    if (holding.kind == HoldingKind::kSecret) return EndKeptSecret(kGceBroker, holding);
     if (holding.kind == HoldingKind::kMachine) {
       STOKER_ASSIGN(Provider * gce, Machines());
       return gce->Terminate(holding.id);

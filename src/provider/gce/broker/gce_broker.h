@@ -18,7 +18,8 @@ inline constexpr BrokerTraits kGceBroker{.name = "gce",
                                                    .makes = true},
                                          .rents = true,
                                          .elsewhere = true,
-                                         .answers_late = true};
+                                         .answers_late = true,
+                                         .vaults = "gcp-secret"};
 
 // It needs credentials once it is asked for anything.
 std::unique_ptr<Broker> MakeGceBroker(const ProviderOptions& options, Clock& clock);

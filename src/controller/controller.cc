@@ -325,8 +325,12 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     const Status done = provider.ok() ? (*provider)->Terminate(id) : provider.status();
     keep(done.WithContext("ending " + id));
   }
+  if (forget_ && IsFinal(job.state) && !job.secrets_in.empty() && !forgotten_.contains(job.id)) {
+    const Status forgot = forget_(job, spec);
+    if (!forgot.transient()) forgotten_.insert(job.id);
+    keep(forgot.WithContext("removing its secrets"));
+  }
   if (decision.retire) {
-    if (forget_) keep(forget_(job, spec).WithContext("removing its secrets"));
     const Status indexed = AppendSummary(ledger_, job);
     keep(indexed);
     if (indexed.ok() || BugIsOn("retires-unindexed")) keep(RemoveActive(ledger_, job.id));
@@ -509,7 +513,7 @@ void Controller::KeepOnly(const std::set<std::string>& jobs) {
   std::erase_if(looked_, ended);
   std::erase_if(refusals_, ended);
   std::erase_if(sequences_, ended);
-  for (auto* some : {&submitted_, &heeded_}) {
+  for (auto* some : {&submitted_, &heeded_, &forgotten_}) {
     std::erase_if(*some, [&](const std::string& job) { return !jobs.contains(job); });
   }
   reports_.KeepOnly(jobs);

@@ -75,8 +75,8 @@ class Controller {
   // store for whoever looks next, and what others have kept there counts. Costs nothing while every
   // node reports.
   void KeepQuietNodes(bool keep) { keep_quiet_nodes_ = keep; }
-  // Called of a job that has ended, before it is looked after no more: removes what lies elsewhere
-  // for it alone. Its error is a trouble of the pass and holds nothing up, so others clear up then.
+  // Called once of a job that has ended and has secrets in a vault, which it removes: no machine of
+  // it begins any more. Its error is a trouble of the pass and holds nothing up; gc clears up then.
   using Forget = std::function<Status(const Job& job, const JobSpec& spec)>;
   void ForgetWith(Forget forget) { forget_ = std::move(forget); }
   // Lets go of what it remembers of other jobs: they have ended.
@@ -134,6 +134,7 @@ class Controller {
   Clock& clock_;
   const HostLookup host_;
   Forget forget_;
+  std::set<std::string> forgotten_;  // jobs of which it was called
   ReportReader reports_;
   std::map<std::string, JobRead> records_;  // as last read, by job
   // Of one attempt, without a look in between that was not refused.

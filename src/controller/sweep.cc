@@ -13,7 +13,7 @@ namespace stoker {
 namespace {
 
 // Between a secret and the record of its job lies one command.
-constexpr Duration kUnborn = Duration::Hours(1);
+constexpr Duration kUnborn = Duration::Minutes(10);
 
 // What the records say. Reads each once; what tags or labels say of the job only helps to find it.
 class Records {
@@ -36,11 +36,13 @@ class Records {
     return false;
   }
 
-  // The job has ended, or has no record: that comes before anything is made for it.
-  bool IsOver(const std::string& job) {
+  // The job has ended, or has no record: that comes before anything is made for it but secrets,
+  // which are so old.
+  bool IsOver(const std::string& job, std::optional<Duration> age = std::nullopt) {
     if (!IsSafeName(job)) return false;
     const JobRead* read = Read(job);
-    return read == nullptr ? lost_.contains(job) : IsFinal(read->job.state);
+    if (read != nullptr) return IsFinal(read->job.state);
+    return lost_.contains(job) && (!age || *age >= kUnborn);
   }
 
  private:
@@ -70,8 +72,8 @@ std::string WhyOver(const Holding& thing, WallTime now, Records& records) {
     return !thing.in_use && records.IsOver(thing.job) ? "its job has ended" : "";
   }
   if (thing.kind == HoldingKind::kSecret) {
-    const bool unborn = thing.since.ms == 0 || now - thing.since < kUnborn;
-    return !unborn && records.IsOver(thing.job) ? "its job has ended" : "";
+    const Duration age = thing.since.ms > 0 ? now - thing.since : Duration{};
+    return records.IsOver(thing.job, age) ? "its job has ended" : "";
   }
   const bool ended = thing.kind == HoldingKind::kMachine && records.HasEnded(thing);
   return ended ? kEndedByRecord : WhyExpired(thing, now);

@@ -102,6 +102,23 @@ TEST(Sweep, EndsWhatMachinesShareOnceNobodyNeedsIt) {
   EXPECT_EQ(Ended(kit, toy), (std::vector<std::string>{"of-no-job", "rule", "disk"}));
 }
 
+// Between the value and the record of its job lies one command.
+TEST(Sweep, ASecretGoesOnceItsJobIsOverOrNeverCame) {
+  LedgerKit kit;
+  MakeJob(kit);
+  ToyBroker toy;
+  const std::string& id = kit.ledger->id();
+  toy.Add(id, HoldingKind::kSecret, "of-a-live-job").expires = WallTime{1};
+  Holding& coming = toy.Add(id, HoldingKind::kSecret, "of-a-job-that-comes");
+  coming.job = "job2";
+  coming.since = kNow - Duration::Minutes(1);
+  Holding& lost = toy.Add(id, HoldingKind::kSecret, "of-a-job-that-never-came");
+  lost.job = "job2";
+  lost.since = kNow - Duration::Minutes(10);
+  toy.Add(id, HoldingKind::kSecret, "of-no-time").job = "job2";
+  EXPECT_EQ(Ended(kit, toy), std::vector<std::string>{"of-a-job-that-never-came"});
+}
+
 TEST(Sweep, OfALedgerThatWasGivenUpTheFirewallGoesAfterItsMachines) {
   LedgerKit kit;
   ToyBroker toy;

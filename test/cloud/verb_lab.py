@@ -230,4 +230,5 @@ class GceLab(VerbLab):
 
     def judge(self, check):
         check("every request is in the discovery document", not self.front.strange(), self.front.strange())
-        check(f"{self.front.replies} answers are too, and the lab has no bug", not self.front.bugs, self.front.bugs)
+        bugs = self.front.bugs + self.below.vault.bugs
+        check(f"{self.front.replies} answers are too, and the lab has no bug", not bugs, bugs)

@@ -4,7 +4,7 @@
 that a submitter and a node do in these tests needs just what is printed for them, and without any
 one permission something fails that did not. Which permission a request needs says
 test/lab/gceapi/permissions.py, from "IAM Permissions" of each method in Google's reference. Those
-of the bucket are for test/e2e/gcs_over_tls.py.
+of the bucket are for test/e2e/gcs_over_tls.py, those of secrets for test/cloud/vaults.py.
 
     permits.py [PART…]      tables, looks, less
     permits.py less/RIGHT   without that one alone"""
@@ -27,12 +27,16 @@ from test.lab.unbooted_gce import OWN, ROLE
 
 LOOKER = "looker@lab-project.iam.gserviceaccount.com"
 INFRA = ("--infra", "gcp/us-central1")
+OTHERS = ("storage.", "secretmanager.")
 
 
 def printed(world):
     told = world.json("doctor", "--iam", *INFRA)
     # On the account of the machines alone, by a role of Google's that has it.
-    return {who: {*told[who]["includedPermissions"], "iam.serviceAccounts.actAs"} for who in ("submitter", "node")}
+    return {
+        who: {"iam.serviceAccounts.actAs", *(each for each in told[who]["includedPermissions"] if not each.startswith(OTHERS))}
+        for who in ("submitter", "node")
+    }
 
 
 def needed(lab, since, email):

@@ -14,6 +14,7 @@ from test.lab.gce_rooms import GATE, GceRooms
 from test.lab.gceapi.front import Front
 from test.lab.gceapi.identity import CLOUD, Identity
 from test.lab.gceapi.service import PROJECT, Compute
+from test.lab.gceapi.vault import Vault
 from test.lab.lab import INSIDE
 from test.lab.room import bridge
 from test.lab.web import Server
@@ -39,6 +40,8 @@ class GceLab:
         self.rooms.api, self.api.machines = self.api, self.rooms
         self.front = Front(self.api, self.log)
         self.endpoint = f"http://{GATE}:{Server(self.front, host=GATE).port}"
+        self.vault = Vault(self.identity, self.api)
+        vault = f"http://{GATE}:{Server(self.vault, host=GATE).port}/"
         # On loopback: a key's token is asked for without TLS nowhere else.
         self.identity.endpoint = Server(self.identity).url + "/token"
         key = os.path.join(self.folder, "key.json")
@@ -46,6 +49,7 @@ class GceLab:
             out.write(self.identity.key_file(SUBMITTER, PROJECT))
         self.env = {
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{self.endpoint}/compute/v1/",
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": vault,
             "GOOGLE_APPLICATION_CREDENTIALS": key,
             "GOOGLE_CLOUD_PROJECT": PROJECT,
             **self.gcs.env(),
@@ -66,4 +70,4 @@ class GceLab:
 
     @property
     def bugs(self):
-        return self.front.bugs + self.rooms.bugs
+        return self.front.bugs + self.rooms.bugs + self.vault.bugs

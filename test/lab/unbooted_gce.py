@@ -9,6 +9,7 @@ from test.lab.gceapi.front import Front
 from test.lab.gceapi.identity import CLOUD, Identity
 from test.lab.gceapi.mds import Mds
 from test.lab.gceapi.service import PROJECT, Compute
+from test.lab.gceapi.vault import Vault
 from test.lab.web import Server
 
 ZONE = "us-central1-a"
@@ -30,7 +31,8 @@ class UnbootedGce:
         self.identity.add(self.api.default_account(PROJECT))
         self.front = Front(self.api, self.log)
         self.bugs = self.front.bugs
-        self.servers = [Server(self.front, host=self.host), Server(self.identity)]
+        self.vault = Vault(self.identity, self.api)
+        self.servers = [Server(self.front, host=self.host), Server(self.identity), Server(self.vault, host=self.host)]
         self.endpoint = f"http://{self.host}:{self.servers[0].port}"
         self.identity.endpoint = self.servers[1].url + "/token"
         self.folder = tempfile.TemporaryDirectory()
@@ -49,6 +51,7 @@ class UnbootedGce:
         """gcloud's and Google's own variables."""
         return {
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{self.endpoint}/compute/v1/",
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": f"http://{self.host}:{self.servers[2].port}/",
             "GOOGLE_APPLICATION_CREDENTIALS": self.key_file,
             "GOOGLE_CLOUD_PROJECT": PROJECT,
             "NO_GCE_CHECK": "true",

@@ -63,6 +63,7 @@ std::vector<Allowed> Table(const std::string& arn, const std::string& role) {
       {"Null", {{std::string("aws:ResourceTag/") + ec2::kLedgerTag, "false"}}}};
   const std::string machines = arn + ":ec2:*:*:instance/*";
   const std::string groups = arn + ":ec2:*:*:security-group/*";
+  const std::string secrets = arn + ":ssm:*:*:parameter/stoker/*";
   constexpr const char* kSpot = "spot.amazonaws.com";
   return {
       {kSubmitter, "Look", Lists(), {"*"}},  // lists cannot be limited to resources
@@ -77,6 +78,14 @@ std::vector<Allowed> Table(const std::string& arn, const std::string& role) {
       {kSubmitter, "Profile", {"iam:GetInstanceProfile"}, {arn + ":iam::*:instance-profile/*"}},
       // Whether the role may use the store, before there is a machine.
       {kSubmitter, "Simulate", {"iam:SimulatePrincipalPolicy"}, {arn + ":iam::*:role/" + role}},
+      // Values of submitters, which lie there for the life of a job: they put them, and need not
+      // read them. Of all ledgers: which ones an account has is not known here.
+      {kSubmitter,
+       "Secrets",
+       {"ssm:PutParameter", "ssm:AddTagsToResource", "ssm:GetParametersByPath",
+        "ssm:DeleteParameter"},
+       {secrets}},
+      {kNode, "Secrets", {"ssm:GetParameter", "ssm:DeleteParameter"}, {secrets}},
       {kBoth, "Launch", {"ec2:RunInstances"}, {"*"}},
       // By its name and not by its tag, so that to delete one that is gone is no denial.
       {kBoth,
@@ -161,7 +170,9 @@ RightTried Outcome(const std::string& action, const Result<ec2::Reply>& reply) {
     return {LackedIn(*reply->failure, action), Tried::kDenied, said};
   }
   // It was let through, to be refused for what it asks.
-  if (why.Is(Code::kNotFound)) return {action, Tried::kAllowed, ""};
+  const bool there =
+      EndsWith(reply->failure->code, "NotFound") || EndsWith(reply->failure->code, "AlreadyExists");
+  if (why.Is(Code::kNotFound) || there) return {action, Tried::kAllowed, ""};
   return {action, Tried::kUnknown, why.ToString()};
 }
 
@@ -194,6 +205,25 @@ RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& 
   auto params = ec2::RunInstances(trial, *options, "");
   if (!params.ok()) return {action, Tried::kUnknown, params.status().ToString()};
   return TryDry(api, region, "RunInstances", std::move(*params));
+}
+
+// A parameter as a job's secret would be one, put and removed. Who may not put has none to remove,
+// and is told of its absence where he may remove.
+void TrySecrets(AwsApi& api, const std::string& region, const std::string& ledger_id,
+                std::vector<RightTried>* out) {
+  const std::string folder = "/stoker/" + ledger_id;
+  const auto ask = [&](const char* action, const ordered_json& body) {
+    Call call{"ssm", region, action};
+    call.json = body.dump();
+    out->push_back(Outcome(std::string("ssm:") + action, api.Repeat(call)));
+  };
+  const std::string name = folder + "/trial/TRIAL";
+  ask("PutParameter", {{"Name", name},
+                       {"Value", "trial"},
+                       {"Type", "SecureString"},
+                       {"Tags", {{{"Key", ec2::kLedgerTag}, {"Value", ledger_id}}}}});
+  ask("GetParametersByPath", {{"Path", folder}, {"WithDecryption", false}});
+  ask("DeleteParameter", {{"Name", name}});
 }
 
 // Beside the roles of a bucket of Google's, which stay: policies of Amazon's, and how Google gets
@@ -235,6 +265,7 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
   image.json =
       R"({"Name":"/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"})";
   out.push_back(Outcome("ssm:GetParameter", api.Repeat(image)));
+  TrySecrets(api, region, ledger_id, &out);
   out.push_back(Outcome(
       "iam:GetInstanceProfile",
       api.Repeat({"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}})));

@@ -29,13 +29,17 @@ constexpr const char* kBoth[] = {"compute.disks.create",
                                  "compute.subnetworks.use",
                                  "compute.subnetworks.useExternalIp",
                                  "compute.zoneOperations.get",
-                                 "compute.zoneOperations.list"};
+                                 "compute.zoneOperations.list",
+                                 "secretmanager.secrets.delete"};
 // Resolving what a job asks, and what 'doctor' looks at.
 constexpr const char* kSubmitter[] = {
     "compute.acceleratorTypes.list", "compute.firewalls.list", "compute.images.get",
-    "compute.images.getFromFamily",  "compute.images.list",    "compute.machineTypes.list",
-    "compute.networks.get",          "compute.projects.get",   "compute.regions.get",
-    "compute.regions.list",          "compute.subnetworks.get"};
+    "compute.images.getFromFamily", "compute.images.list", "compute.machineTypes.list",
+    "compute.networks.get", "compute.projects.get", "compute.regions.get", "compute.regions.list",
+    "compute.subnetworks.get",
+    // Values of the submitter, which lie there for the life of a job. Only put, and not read.
+    "secretmanager.secrets.create", "secretmanager.secrets.list", "secretmanager.versions.add"};
+constexpr const char* kNode[] = {"secretmanager.versions.access"};
 
 // On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
 constexpr char kActs[] = "roles/iam.serviceAccountUser";
@@ -45,6 +49,8 @@ std::string Role(const char* title, bool submitter) {
   for (const char* each : kBoth) out["includedPermissions"].push_back(each);
   if (submitter) {
     for (const char* each : kSubmitter) out["includedPermissions"].push_back(each);
+  } else {
+    for (const char* each : kNode) out["includedPermissions"].push_back(each);
   }
   return out.dump(2);
 }

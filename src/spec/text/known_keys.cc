@@ -13,7 +13,8 @@ constexpr std::string_view kPlacement =
 
 const RefusedKeys& RefusedTopKeys() {
   static const RefusedKeys keys = {
-      {"managed_secrets", "Name the variables under 'secrets'"},
+      {"managed_secrets",
+       "Name the variables under 'secrets', with where each lies: docs/secrets.md"},
       {"file_mounts", "Name their place under 'inputs', or put them in the work directory"},
       {"volumes", "Use a path of this machine in 'run'"},
       {"volume_mounts", "Use a path of this machine in 'run'"},

@@ -165,9 +165,15 @@ def asks(ec2, region, action, asked):
 def asks_of_others(ec2, region, service, action, given):
     """The same of SSM, IAM and Instance Connect; nobody needs a right to ask who he is."""
     if service == "ssm":
-        name = given.get("Name", "").lstrip("/")
+        name = given.get("Name", given.get("Path", "")).lstrip("/")
+        name = name.rpartition(":parameter/")[2] or name  # of an ARN
         owner = "" if name.startswith("aws/") else ACCOUNT
-        yield f"ssm:{action}", f"arn:aws:ssm:us-east-1:{owner}:parameter/{name}", {}
+        arn = f"arn:aws:ssm:us-east-1:{owner}:parameter/{name}"
+        yield f"ssm:{action}", arn, {}
+        if given.get("Tags"):
+            yield "ssm:AddTagsToResource", arn, {}
+    elif service == "secretsmanager":
+        yield f"{service}:{action}", f"arn:aws:secretsmanager:{region}:{ACCOUNT}:secret:{given.get('SecretId', '*')}-AbCdEf", {}
     elif service == "iam":
         profile = f"arn:aws:iam::{ACCOUNT}:instance-profile/{given.get('InstanceProfileName', '*')}"
         yield f"iam:{action}", given.get("PolicySourceArn", profile), {}

@@ -230,7 +230,8 @@ class Doctor {
     const bool good = asked[0].ok() && asked[0]->exit_code == 0;
     Add("python3 -m venv", good ? "ok" : "note",
         good ? "makes environments for requirements.txt and setup"
-             : "cannot make environments with pip by itself: each time uv does, or pip is fetched. "
+             : "cannot make environments with pip by itself: each time uv does, or is fetched, or "
+               "pip is. "
                "On Debian and Ubuntu: apt install python3-venv");
   }
 

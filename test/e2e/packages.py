@@ -147,7 +147,8 @@ def editable(results, world):
 
 
 def fake_python(world):
-    """A python3 for PATH whose environments have a pip that writes down what it is asked."""
+    """A python3 for PATH whose environments have a pip that writes down what it is asked. Files that it is to be asked say
+    --prefer-binary, which uv does not know."""
     folder = world.root / "bin"
     folder.mkdir()
     pip = (
@@ -187,7 +188,7 @@ def pins(results, world):
     (world.work / "more").mkdir()
     (world.work / "more" / "dev.txt").write_text(f"x @ git+file://{lib}@v1 ; python_version > '3'\n")
     (world.work / "requirements.txt").write_text(
-        f"git+file://{lib}@trunk#egg=gpk\n-r more/dev.txt\n-e git+file://{lib}#egg=head\ngit+file://{lib}@{first}\n"
+        f"--prefer-binary\ngit+file://{lib}@trunk#egg=gpk\n-r more/dev.txt\n-e git+file://{lib}#egg=head\ngit+file://{lib}@{first}\n"
     )
     job = world.submit("--", "true", env=env)
     world.stoker("wait", job, check=True)
@@ -235,7 +236,7 @@ def silent_host(results, world):
         server.bind(("127.0.0.1", 0))
         server.listen()
         url = f"git+http://127.0.0.1:{server.getsockname()[1]}"
-        (world.work / "requirements.txt").write_text(f"{url}/a@main\n{url}/b\n")
+        (world.work / "requirements.txt").write_text(f"--prefer-binary\n{url}/a@main\n{url}/b\n")
         began = time.monotonic()
         job = world.submit("--", "true", env=env)
         took = time.monotonic() - began

@@ -2,31 +2,16 @@
 #include "node/env/make_env.h"
 
 #include "base/text.h"
+#include "node/env/package_progress.h"
 #include "node/env/pip_words.h"
+#include "node/env/requirement_files.h"
 #include "node/env/tail_sink.h"
+#include "node/env/uv.h"
+#include "node/env/wheel_fetch.h"
 #include "sys/file.h"
 
 namespace stoker::node {
 namespace {
-
-// Collects a short output; used to ask the interpreter for its version.
-class TextSink : public LogSink {
- public:
-  void Write(LogStream, std::string_view bytes) override {
-    if (text.size() < 4096) text.append(bytes);
-  }
-  std::string text;
-};
-
-TaskCommand Command(const EnvMaker& by, std::vector<std::string> argv) {
-  TaskCommand command;
-  command.argv = std::move(argv);
-  command.cwd = by.workdir;
-  command.env = by.env;
-  command.out = LogStream::kSystem;
-  command.err = LogStream::kSystem;
-  return command;
-}
 
 Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
                    const std::string& output = "") {
@@ -57,28 +42,6 @@ constexpr char kAsk[] =
 // Pip, by its digest: what an index gives under that name is run only if it is that.
 constexpr char kPipWheel[] = "pip-25.0.1-py3-none-any.whl";
 constexpr char kPipDigest[] = "c46efd13b6aa8279f33f2864459c8ce587ea6a1a59ee20de055868d8f7688f7f";
-constexpr char kFetchPip[] =
-    "import base64, hashlib, html, os, re, ssl, sys, urllib.parse as p, urllib.request as r\n"
-    "name, digest, to = sys.argv[1:]\n"
-    "tls = ssl.create_default_context(cafile=os.environ.get('PIP_CERT') or None)\n"
-    "index = p.urlsplit(os.environ.get('PIP_INDEX_URL', 'https://pypi.org/simple').rstrip('/'))\n"
-    "who, _, host = index.netloc.rpartition('@')\n"
-    "page = p.urlunsplit(index._replace(netloc=host, path=index.path + '/pip/'))\n"
-    "def get(url, seconds):\n"
-    "  ask = r.Request(url)\n"
-    "  if who and p.urlsplit(url).netloc == host:\n"
-    "    word = base64.b64encode(p.unquote(who).encode()).decode()\n"
-    "    ask.add_unredirected_header('Authorization', 'Basic ' + word)\n"
-    "  try: return r.urlopen(ask, timeout=seconds, context=tls).read()\n"
-    "  except (OSError, ValueError) as no: sys.exit(url + ': ' + str(no))\n"
-    "refs = re.findall('href=\"([^\"]+)\"', get(page, 10).decode())\n"
-    "refs = [p.urljoin(page, html.unescape(x)).split('#')[0] for x in refs]\n"
-    "refs = [x for x in refs if p.urlsplit(x).path.endswith('/' + name)]\n"
-    "if not refs: sys.exit(page + ' has no ' + name)\n"
-    "data = get(refs[0], 120)\n"
-    "if hashlib.sha256(data).hexdigest() != digest: sys.exit('pip there has another digest')\n"
-    "open(to, 'wb').write(data)\n";
-
 constexpr char kInstallIt[] =
     "Use an image whose python3 can make environments (on Debian and Ubuntu: apt install "
     "python3-venv), or one that has uv";
@@ -118,52 +81,108 @@ Status SeeParent(const std::string& venv, const std::string& parent) {
 Status LinkPip(const std::string& venv) {
   for (const char* name : {"/bin/pip", "/bin/pip3"}) {
     STOKER_TRY(sys::WriteFileAtomic(
-        venv + name, "#!/bin/sh\nexec " + ShellQuote(venv + "/bin/python") + " -m pip \"$@\"\n",
-        0755, false));
+        venv + name,
+        "#!/bin/sh\nexec \"$(dirname -- \"$(realpath -- \"$0\")\")\"/python -m pip \"$@\"\n", 0755,
+        false));
   }
   return Status::Ok();
 }
 
-Status FetchPip(const EnvMaker& by, const std::string& venv) {
-  by.sink.Write(LogStream::kSystem, "stoker: this python3 has no pip (on Debian: python3-venv): " +
-                                        std::string(kPipWheel) + " is fetched\n");
+Status FetchPip(const EnvMaker& by, const PipSettings& settings, const std::string& venv) {
+  by.Say("this python3 has no pip (on Debian: python3-venv): " + std::string(kPipWheel) +
+         " is fetched");
   const std::string wheel = venv + "/" + kPipWheel;
-  TailSink tail(by.sink);
-  const auto run = [&](const std::string& what, std::vector<std::string> argv) {
-    const auto exit = by.step.Run(Command(by, std::move(argv)), tail);
-    if (exit.ok() && exit->ShellCode() == 0) return Status::Ok();
-    if (!exit.ok()) return exit.status().WithContext(what);
-    return Status(Code::kInvalid, what + " failed", kInstallIt);
-  };
-  const std::string python = venv + "/bin/python";
-  STOKER_TRY(run("fetching pip", {python, "-c", kFetchPip, kPipWheel, kPipDigest, wheel}));
-  STOKER_TRY(run("installing pip", {python, wheel + "/pip", "install", "--no-index", "--no-input",
-                                    "--disable-pip-version-check", "-q", wheel}));
+  const Status got = FetchFromWheel(by, settings, {"pip", kPipWheel, kPipDigest, "", wheel});
+  if (!got.ok()) return Status(Code::kInvalid, got.message(), kInstallIt);
+  const auto exit =
+      by.step.Run(by.Command({venv + "/bin/python", wheel + "/pip", "install", "--no-index",
+                              "--no-input", "--disable-pip-version-check", "-q", wheel}),
+                  by.sink);
+  if (!exit.ok()) return exit.status().WithContext("installing pip");
+  if (exit->ShellCode() != 0) return Status(Code::kInvalid, "installing pip failed", kInstallIt);
   return sys::RemoveTree(wheel);
 }
 
+// What the making of one environment is about to use.
+struct Tools {
+  PipSettings settings;
+  UvAsk ask;
+  std::string uv;  // "" = none
+  bool pip_seen = false;
+};
+
+bool LacksParts(const std::string& asked) {
+  return Lacks(asked, "venv") || Lacks(asked, "ensurepip");
+}
+
+Result<Tools> FindTools(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted,
+                        bool packages) {
+  Tools tools;
+  STOKER_ASSIGN(tools.settings, ReadPipSettings(by));
+  std::vector<std::string> texts = {wanted.text};
+  for (const RequirementFile& file : ReadRequirementFiles(by.workdir)) texts.push_back(file.text);
+  tools.ask = AskForUv(texts, tools.settings);
+  const bool installs = packages && !wanted.requirements.empty();
+  if (installs && !tools.ask.only_pip.empty()) {
+    by.Say("requirements.txt is installed by pip and not by uv: " + tools.ask.only_pip);
+  }
+  const bool by_uv = installs && tools.ask.only_pip.empty();
+  if (by_uv || LacksParts(asked)) {
+    tools.uv = FindUv(by, wanted.tools, tools.settings, by_uv && !tools.ask.no_index);
+  }
+  TextSink quiet;
+  const auto has = by.step.Run(by.Command({"python3", "-c", "import pip"}), quiet);
+  tools.pip_seen = has.ok() && has->ShellCode() == 0;
+  return tools;
+}
+
 // The folder, and a pip that installs into it where there is anything to install.
-Status MakeFolder(const EnvMaker& by, EnvWay way, const std::string& venv, bool packages) {
+Status MakeFolder(const EnvMaker& by, EnvWay way, const Tools& tools, const std::string& asked,
+                  const std::string& venv, bool packages) {
   std::vector<std::string> argv = {"python3", "-m", "venv", "--system-site-packages"};
-  if (way == EnvWay::kUv) {
-    argv = {"uv", "venv", "-q", "--seed", "--system-site-packages", "--python", "python3"};
+  const bool by_uv = way == EnvWay::kUv || way == EnvWay::kUvSeed;
+  if (by_uv) {
+    argv = {tools.uv,
+            "venv",
+            "-q",
+            "--no-config",
+            "--relocatable",
+            "--system-site-packages",
+            "--python",
+            asked.substr(0, asked.find(' '))};
+    if (way == EnvWay::kUvSeed) argv.push_back("--seed");
   } else if (way != EnvWay::kVenv) {
     argv.push_back("--without-pip");
   }
   argv.push_back(venv);
-  STOKER_TRY(MustSucceed(way == EnvWay::kUv ? "uv venv" : "python3 -m venv",
-                         by.step.Run(Command(by, argv), by.sink)));
-  if (way == EnvWay::kSystem) return LinkPip(venv);
-  return way == EnvWay::kWheel && packages ? FetchPip(by, venv) : Status::Ok();
+  TaskCommand command = by.Command(argv);
+  if (by_uv) command.env.insert(command.env.end(), tools.ask.env.begin(), tools.ask.env.end());
+  STOKER_TRY(MustSucceed(by_uv ? "uv venv" : "python3 -m venv", by.step.Run(command, by.sink)));
+  if (way == EnvWay::kSystem || way == EnvWay::kUv) return LinkPip(venv);
+  return way == EnvWay::kWheel && packages ? FetchPip(by, tools.settings, venv) : Status::Ok();
 }
 
-// For setup alone: takes a tenth of a second where pip need not be unpacked, since the interpreter
-// has one that can be seen from here.
-EnvWay WithoutUnpacking(const EnvMaker& by, EnvWay way) {
-  TextSink quiet;
-  const auto has = by.step.Run(Command(by, {"python3", "-c", "import pip"}), quiet);
-  const bool seen = has.ok() && has->ShellCode() == 0;
-  return way == EnvWay::kVenv && seen ? EnvWay::kSystem : way;
+Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
+  TailSink tail(by.sink);
+  ProgressSink progress(tail);
+  const auto installed = by.step.Run(
+      by.Command({wanted.venv + "/bin/python", "-m", "pip", "install",
+                  "--disable-pip-version-check", "--no-input", "-r", wanted.requirements}),
+      progress, [&progress] { progress.Tick(); });
+  return MustSucceed("pip install -r requirements.txt", installed, tail.Tail());
+}
+
+Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) {
+  if (tools.uv.empty() || !tools.ask.only_pip.empty()) return InstallByPip(by, wanted);
+  TailSink tail(by.sink);
+  const auto installed =
+      InstallByUv(by, tools.uv, tools.ask, wanted.venv, wanted.requirements, wanted.setup, tail);
+  const std::string output = tail.Tail();
+  if (installed.ok() && installed->ShellCode() != 0 && UvRefuses(output)) {
+    by.Say("uv does not read requirements.txt as it is: pip is asked");
+    return InstallByPip(by, wanted);
+  }
+  return MustSucceed("uv pip install -r requirements.txt", installed, output);
 }
 
 }  // namespace
@@ -171,13 +190,14 @@ EnvWay WithoutUnpacking(const EnvMaker& by, EnvWay way) {
 Result<std::string> AskPython(const EnvMaker& by) {
   TextSink asked;
   STOKER_TRY(
-      MustSucceed("python3 --version", by.step.Run(Command(by, {"python3", "-c", kAsk}), asked)));
+      MustSucceed("python3 --version", by.step.Run(by.Command({"python3", "-c", kAsk}), asked)));
   return asked.text;
 }
 
-EnvWay ChooseEnvWay(const std::string& asked, bool uv) {
-  if (!Lacks(asked, "venv") && !Lacks(asked, "ensurepip")) return EnvWay::kVenv;
-  if (uv) return EnvWay::kUv;
+EnvWay ChooseEnvWay(const std::string& asked, bool uv, bool pip_seen) {
+  if (uv && pip_seen) return EnvWay::kUv;
+  if (!LacksParts(asked)) return pip_seen ? EnvWay::kSystem : EnvWay::kVenv;
+  if (uv) return EnvWay::kUvSeed;
   if (Lacks(asked, "venv")) return EnvWay::kNothing;
   return Lacks(asked, "ensurepip and pip") ? EnvWay::kWheel : EnvWay::kSystem;
 }
@@ -190,31 +210,19 @@ bool AsksForPackages(const std::string& requirements) {
   return false;
 }
 
-Status MakeEnv(const EnvMaker& by, const std::string& asked, const std::string& venv,
-               const std::string& requirements, const std::string& text) {
-  STOKER_TRY(sys::RemoveTree(venv));
-  const bool for_setup = requirements.empty();
-  if (!for_setup) {
-    by.sink.Write(LogStream::kSystem,
-                  "stoker: making a virtual environment for requirements.txt\n");
-  }
-  TextSink quiet;
-  const auto uv = by.step.Run(Command(by, {"uv", "--version"}), quiet);
-  EnvWay way = ChooseEnvWay(asked, uv.ok() && uv->ShellCode() == 0);
-  if (for_setup) way = WithoutUnpacking(by, way);
+Status MakeEnv(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
+  STOKER_TRY(sys::RemoveTree(wanted.venv));
+  const bool for_setup = wanted.requirements.empty();
+  if (!for_setup) by.Say("making a virtual environment for requirements.txt");
+  const bool packages = for_setup || AsksForPackages(wanted.text);
+  STOKER_ASSIGN(const Tools tools, FindTools(by, asked, wanted, packages));
+  const EnvWay way = ChooseEnvWay(asked, !tools.uv.empty(), tools.pip_seen);
   if (way == EnvWay::kNothing) {
     return Status(Code::kInvalid, "python3 has neither venv nor ensurepip", kInstallIt);
   }
-  const bool packages = for_setup || AsksForPackages(text);
-  STOKER_TRY(MakeFolder(by, way, venv, packages));
-  STOKER_TRY(SeeParent(venv, ParentPackages(asked)));
-  if (for_setup || !packages) return Status::Ok();
-  TailSink tail(by.sink);
-  const auto installed =
-      by.step.Run(Command(by, {venv + "/bin/python", "-m", "pip", "install",
-                               "--disable-pip-version-check", "--no-input", "-r", requirements}),
-                  tail);
-  return MustSucceed("pip install -r requirements.txt", installed, tail.Tail());
+  STOKER_TRY(MakeFolder(by, way, tools, asked, wanted.venv, packages));
+  STOKER_TRY(SeeParent(wanted.venv, ParentPackages(asked)));
+  return for_setup || !packages ? Status::Ok() : Install(by, tools, wanted);
 }
 
 }  // namespace stoker::node

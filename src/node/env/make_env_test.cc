@@ -8,14 +8,18 @@ namespace {
 
 TEST(MakeEnv, ByWhatPythonHas) {
   const std::string it = "/usr/bin/python3 3.11.2 (main)\n";
-  EXPECT_EQ(ChooseEnvWay(it, true), EnvWay::kVenv);
-  EXPECT_EQ(ChooseEnvWay(it + "lacks ensurepip and pip\n", true), EnvWay::kUv);
+  EXPECT_EQ(ChooseEnvWay(it, true, true), EnvWay::kUv);
+  // A Python without pip unpacks its own; nothing is fetched for it.
+  EXPECT_EQ(ChooseEnvWay(it, true, false), EnvWay::kVenv);
+  EXPECT_EQ(ChooseEnvWay(it, false, true), EnvWay::kSystem);
+  EXPECT_EQ(ChooseEnvWay(it, false, false), EnvWay::kVenv);
+  EXPECT_EQ(ChooseEnvWay(it + "lacks ensurepip and pip\n", true, false), EnvWay::kUvSeed);
   // Debian without python3-venv, and the same with python3-pip.
-  EXPECT_EQ(ChooseEnvWay(it + "lacks ensurepip and pip\n", false), EnvWay::kWheel);
-  EXPECT_EQ(ChooseEnvWay(it + "lacks ensurepip\n", false), EnvWay::kSystem);
+  EXPECT_EQ(ChooseEnvWay(it + "lacks ensurepip and pip\n", false, false), EnvWay::kWheel);
+  EXPECT_EQ(ChooseEnvWay(it + "lacks ensurepip\n", false, true), EnvWay::kSystem);
   // python3-minimal.
-  EXPECT_EQ(ChooseEnvWay(it + "lacks venv\nlacks ensurepip\n", false), EnvWay::kNothing);
-  EXPECT_EQ(ChooseEnvWay(it + "lacks venv\nlacks ensurepip\n", true), EnvWay::kUv);
+  EXPECT_EQ(ChooseEnvWay(it + "lacks venv\nlacks ensurepip\n", false, false), EnvWay::kNothing);
+  EXPECT_EQ(ChooseEnvWay(it + "lacks venv\nlacks ensurepip\n", true, false), EnvWay::kUvSeed);
 }
 
 TEST(MakeEnv, AFileOfCommentsNeedsNoPip) {

@@ -25,13 +25,21 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// Between pip's "[12 lines of output]" and "[end of output]", of which the last is why it failed;
-// before pip 22 between "Complete output (12 lines):" and a line of dashes. What is not indented is
-// pip's own and came by its other pipe.
+// Between uv's "[stdout]" or "[stderr]" and its end, or pip's "[12 lines of output]" and "[end of
+// output]", of which the last is why it failed; before pip 22 between "Complete output (12 lines):"
+// and a line of dashes. What is not indented is pip's own and came by its other pipe.
 struct Block {
   std::string during;  // "Building wheel for x (pyproject.toml)"
   std::vector<std::string> lines;
 };
+
+// "building x==1" of uv's "Failed to download and build `x==1`".
+std::string BuiltByUv(const std::string& line) {
+  const size_t begin = line.find("build `");
+  if (begin == std::string::npos || !Has(line, "Failed to ")) return "";
+  const size_t name = begin + std::string_view("build `").size();
+  return "building " + line.substr(name, line.find('`', name) - name);
+}
 
 Block LastBlock(std::string_view output) {
   Block last;
@@ -40,13 +48,15 @@ Block LastBlock(std::string_view output) {
   for (const std::string& raw : Split(std::string(output), '\n')) {
     const std::string line = Bare(raw);
     if (inside && !line.empty() && !StartsWith(raw, "    ")) continue;
-    const bool begins = EndsWith(line, " of output]") || StartsWith(line, "Complete output");
+    const bool begins = EndsWith(line, " of output]") || StartsWith(line, "Complete output") ||
+                        line == "[stdout]" || line == "[stderr]";
     if (!begins && inside && !StartsWith(line, "[end of output]") && !StartsWith(line, "------")) {
       open.lines.push_back(line);
       continue;
     }
     if (inside && !begins) last = std::exchange(open, Block());
     inside = begins;
+    if (const std::string built = BuiltByUv(line); !built.empty()) open.during = built;
     constexpr std::string_view kDuring = " did not run successfully.";
     const size_t cross = line.find("× ");
     if (cross != std::string::npos && EndsWith(line, kDuring)) {
@@ -113,7 +123,7 @@ std::string WhyPipFailed(std::string_view output) {
   for (const std::string& raw : Split(std::string(output), '\n')) {
     const std::string line = Bare(raw);
     if (line.empty() || StartsWith(line, "[notice]")) continue;
-    if (!found && StartsWith(line, "ERROR")) {
+    if (!found && (StartsWith(line, "ERROR") || StartsWith(raw, "error: "))) {
       found = true;
       lines.clear();
     }

@@ -122,5 +122,22 @@ TEST(PipWords, WhatNeedsGit) {
   EXPECT_EQ(GitAdvice(""), "");
 }
 
+TEST(PipWords, WhatAPackageSaidToUv) {
+  const std::string output =
+      "Using Python 3.11.2 environment at: v\n"
+      "error: Failed to download and build `flash-attn==2.5`\n"
+      "  cause: Call to `setuptools.build_meta` failed (exit status: 1)\n\n"
+      "         [stdout]\n         hello\n\n         [stderr]\n"
+      "         Traceback (most recent call last):\n           File \"<string>\", line 3\n"
+      "         RuntimeError: CUDA_HOME is not set\n\n"
+      "hint: This usually indicates a problem with the package\n";
+  EXPECT_EQ(WhyPipFailed(output), "building flash-attn==2.5: RuntimeError: CUDA_HOME is not set");
+  EXPECT_EQ(WhyPipFailed("Using Python 3.11.2 environment at: v\n"
+                         "error: No solution found when resolving dependencies\n"
+                         "  cause: Because only numpy>=1.3.0 is available\n"),
+            "error: No solution found when resolving dependencies / cause: Because only "
+            "numpy>=1.3.0 is available");
+}
+
 }  // namespace
 }  // namespace stoker::node

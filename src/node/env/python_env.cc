@@ -36,10 +36,9 @@ Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
   }
 }
 
-Status MakeWhole(const EnvMaker& by, const std::string& asked, const std::string& venv,
-                 const std::string& requirements, const std::string& text) {
-  STOKER_TRY(MakeEnv(by, asked, venv, requirements, text));
-  return MarkWhole({venv, {}});
+Status MakeWhole(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
+  STOKER_TRY(MakeEnv(by, asked, wanted));
+  return MarkWhole({wanted.venv, {}});
 }
 
 // The first that nobody has: "<key>-1", "<key>-2", …
@@ -66,7 +65,7 @@ Result<PythonEnv> ForSetup(const PythonEnvPlaces& places, const EnvMaker& by) {
     const std::string key = Sha256Hex("setup\n" + *asked + "\n" + places.setup);
     STOKER_ASSIGN(PythonEnv own, TakeOwn(places.cache_dir, key.substr(0, 32)));
     if (IsWhole(own.folder)) return own;
-    status = MakeWhole(by, *asked, own.folder, "", "");
+    status = MakeWhole(by, *asked, {own.folder, places.cache_dir, "", "", true});
     if (status.ok()) return own;
     if (by.step.cancelled()) return status;
   }
@@ -118,6 +117,7 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
   const std::string& folder =
       scope == RequirementsScope::kDirectory ? places.private_dir : places.cache_dir;
   STOKER_TRY(sys::MakeDirs(folder, 0700));
+  STOKER_TRY(sys::MakeDirs(places.cache_dir, 0700));
   const std::string key = KeyWithPins(folder, base, places, by.sink);
   PythonEnv made;
   sys::ScopedFd lock;
@@ -133,7 +133,8 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
     if (!places.pins.empty()) {
       STOKER_ASSIGN(from, WritePinnedFiles(places.workdir, places.pins, places.private_dir + "-r"));
     }
-    STOKER_TRY(MakeWhole(by, asked, made.folder, from, text));
+    STOKER_TRY(
+        MakeWhole(by, asked, {made.folder, places.cache_dir, from, text, !places.setup.empty()}));
   }
   if (!places.pins.empty() && scope != RequirementsScope::kDirectory) {
     STOKER_TRY(sys::WriteFileAtomic(NewestOf(folder, Digest(base)), key, 0600, false));

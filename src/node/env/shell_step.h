@@ -2,6 +2,7 @@
 // One command run to its end while a node is set up; can be cancelled from another thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -15,7 +16,9 @@ class ShellStep {
  public:
   explicit ShellStep(ProcessRunner& runner) : runner_(runner) {}
   // Runs `command`, its output to `sink`, and ends everything it started. kCancelled after Cancel.
-  Result<TaskExit> Run(const TaskCommand& command, LogSink& sink);
+  // `tick`, which may be empty, is called about ten times a second meanwhile.
+  Result<TaskExit> Run(const TaskCommand& command, LogSink& sink,
+                       const std::function<void()>& tick = {});
   void Cancel();
   // Forgets a former Cancel: called before a new attempt is staged.
   void Reset();

@@ -117,7 +117,7 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
     result->setup_code = 1;
     // Pip's own words are in it, and it goes into the report.
-    const Status why = venv.status().WithContext("requirements.txt");
+    const Status& why = venv.status();
     return Status(why.code(), here.log.Masked(why.message()), why.next());
   }
   staged.venv = std::move(*venv);

@@ -124,7 +124,7 @@ Result<Tools> FindTools(const EnvMaker& by, const std::string& asked, const EnvW
   tools.ask = AskForUv(texts, tools.settings);
   const bool installs = packages && !wanted.requirements.empty();
   if (installs && !tools.ask.only_pip.empty()) {
-    by.Say("requirements.txt is installed by pip and not by uv: " + tools.ask.only_pip);
+    by.Say(wanted.source + " is installed by pip and not by uv: " + tools.ask.only_pip);
   }
   const bool by_uv = installs && tools.ask.only_pip.empty();
   if (by_uv || LacksParts(asked)) {
@@ -169,7 +169,7 @@ Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
       by.Command({wanted.venv + "/bin/python", "-m", "pip", "install",
                   "--disable-pip-version-check", "--no-input", "-r", wanted.requirements}),
       progress, [&progress] { progress.Tick(); });
-  return MustSucceed("pip install -r requirements.txt", installed, tail.Tail());
+  return MustSucceed("pip install -r " + wanted.source, installed, tail.Tail());
 }
 
 Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) {
@@ -179,10 +179,10 @@ Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) 
       InstallByUv(by, tools.uv, tools.ask, wanted.venv, wanted.requirements, wanted.setup, tail);
   const std::string output = tail.Tail();
   if (installed.ok() && installed->ShellCode() != 0 && UvRefuses(output)) {
-    by.Say("uv does not read requirements.txt as it is: pip is asked");
+    by.Say("uv does not read " + wanted.source + " as it is: pip is asked");
     return InstallByPip(by, wanted);
   }
-  return MustSucceed("uv pip install -r requirements.txt", installed, output);
+  return MustSucceed("uv pip install -r " + wanted.source, installed, output);
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ bool AsksForPackages(const std::string& requirements) {
 Status MakeEnv(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
   STOKER_TRY(sys::RemoveTree(wanted.venv));
   const bool for_setup = wanted.requirements.empty();
-  if (!for_setup) by.Say("making a virtual environment for requirements.txt");
+  if (!for_setup) by.Say("making a virtual environment for " + wanted.source);
   const bool packages = for_setup || AsksForPackages(wanted.text);
   STOKER_ASSIGN(const Tools tools, FindTools(by, asked, wanted, packages));
   const EnvWay way = ChooseEnvWay(asked, !tools.uv.empty(), tools.pip_seen);

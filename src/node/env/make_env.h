@@ -36,6 +36,7 @@ struct EnvWanted {
   std::string requirements;  // a file; "" = an environment for setup alone, with a pip
   std::string text;          // of that file
   bool setup = false;        // runs in it, and may change any file
+  std::string source = "requirements.txt";  // what the file says is from there, for people
 };
 // An environment that sees the packages of the interpreter's own and has what the file asks for, by
 // uv where it can be had and does as pip would (uv.h), else by pip. kInvalid, with what to do: it

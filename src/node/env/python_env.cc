@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "base/digest.h"
 #include "base/text.h"
 #include "node/env/make_env.h"
+#include "node/env/project_files.h"
 #include "node/env/requirement_files.h"
 #include "node/env/requirements.h"
 #include "sys/file.h"
@@ -65,7 +68,7 @@ Result<PythonEnv> ForSetup(const PythonEnvPlaces& places, const EnvMaker& by) {
     const std::string key = Sha256Hex("setup\n" + *asked + "\n" + places.setup);
     STOKER_ASSIGN(PythonEnv own, TakeOwn(places.cache_dir, key.substr(0, 32)));
     if (IsWhole(own.folder)) return own;
-    status = MakeWhole(by, *asked, {own.folder, places.cache_dir, "", "", true});
+    status = MakeWhole(by, *asked, {own.folder, places.cache_dir, "", "", true, ""});
     if (status.ok()) return own;
     if (by.step.cancelled()) return status;
   }
@@ -107,7 +110,7 @@ std::string KeyWithPins(const std::string& folder, const std::string& base,
 }
 
 Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::string& requirements,
-                                  const EnvMaker& by) {
+                                  const std::string& source, const EnvMaker& by) {
   STOKER_ASSIGN(const std::string text, sys::ReadFile(requirements, 1 << 20));
   STOKER_ASSIGN(const std::string asked, AskPython(by));
   const RequirementsScope scope = ScopeOfRequirements(text);
@@ -133,8 +136,8 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
     if (!places.pins.empty()) {
       STOKER_ASSIGN(from, WritePinnedFiles(places.workdir, places.pins, places.private_dir + "-r"));
     }
-    STOKER_TRY(
-        MakeWhole(by, asked, {made.folder, places.cache_dir, from, text, !places.setup.empty()}));
+    STOKER_TRY(MakeWhole(
+        by, asked, {made.folder, places.cache_dir, from, text, !places.setup.empty(), source}));
   }
   if (!places.pins.empty() && scope != RequirementsScope::kDirectory) {
     STOKER_TRY(sys::WriteFileAtomic(NewestOf(folder, Digest(base)), key, 0600, false));
@@ -142,14 +145,44 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
   return made;
 }
 
+// The file that says what is to be installed for `file`; nullopt: nothing is.
+Result<std::optional<std::string>> RequirementsOf(const PythonEnvPlaces& places,
+                                                  const std::string& file, const EnvMaker& by) {
+  if (file == "requirements.txt") return std::optional(places.workdir + "/" + file);
+  const auto asked = AskPython(by);
+  // Without a Python there is nothing to install for: the program is none of Python's.
+  if (!asked.ok() && !by.step.cancelled()) return std::optional<std::string>();
+  STOKER_TRY(asked.status());
+  auto needs =
+      WriteProjectNeeds(by, {file, *asked, places.cache_dir, places.private_dir + "-project"});
+  return needs.ok() ? std::move(needs) : needs.status().WithContext(file);
+}
+
 }  // namespace
 
 Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variables& env,
                                    ShellStep& step, LogSink& sink) {
-  const std::string requirements = places.workdir + "/requirements.txt";
   const EnvMaker by{places.workdir, env, step, sink};
-  if (sys::FileExists(requirements)) {
-    return ForRequirements(places, requirements, by);
+  std::set<std::string> files;
+  STOKER_ASSIGN(const auto entries, sys::ListDir(places.workdir));
+  for (const auto& entry : entries) {
+    if (sys::FileExists(places.workdir + "/" + entry.name)) files.insert(entry.name);
+  }
+  const bool activated = std::any_of(env.begin(), env.end(), [](const auto& v) {
+    return (v.first == "VIRTUAL_ENV" || v.first == "CONDA_PREFIX") && !v.second.empty();
+  });
+  const ProjectChoice choice = ChooseProject(files, activated);
+  if (!choice.unused.empty()) by.Say(choice.unused);
+  if (!choice.file.empty()) {
+    STOKER_ASSIGN(const auto requirements, RequirementsOf(places, choice.file, by));
+    if (requirements) {
+      auto made = ForRequirements(places, *requirements, choice.file, by);
+      return made.ok() ? std::move(made) : made.status().WithContext(choice.file);
+    }
+    // A pyproject.toml that needs nothing: as if it were not there.
+    files.erase(choice.file);
+    const ProjectChoice rest = ChooseProject(files, activated);
+    if (!rest.unused.empty()) by.Say(rest.unused);
   }
   if (places.setup.empty()) return PythonEnv();
   return ForSetup(places, by);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual environment made from requirements.txt, cached by content on this machine.
+// A virtual environment made from requirements.txt or a project's own files, cached by content on
+// this machine.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ struct PythonEnv {
   sys::ScopedFd held;  // of one that belongs to this attempt alone: open it stays its
 };
 
-// Makes (or finds) the environment of the job; none without requirements.txt and setup. Keyed by
+// Makes (or finds) the environment of the job; none without requirements.txt, what
+// ChooseProject takes in its place, and setup. Keyed by
 // the file's content, what it refers to in the work directory, and the interpreter, so that a
 // changed line or a changed ./pkg makes a new one and an unchanged file costs milliseconds. What
 // the interpreter has stays visible, an image's packages or those of the virtual environment in

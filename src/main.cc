@@ -7,6 +7,7 @@
 #include "node/agent_main.h"
 #include "provider/local/local_boot.h"
 #include "provider/registry.h"
+#include "sys/container/container_init.h"
 #include "sys/nss.h"
 #include "sys/task/task_init.h"
 
@@ -17,6 +18,10 @@ int main(int argc, char** argv) {
   const char* verb = argc > 1 ? argv[1] : "";
   // Inside a task: starts the user's program, and ends with all that it started.
   if (std::strcmp(verb, "__init") == 0) return stoker::TaskInitMain(argc, argv);
+  // In a container: the first process.
+  if (std::strcmp(verb, stoker::kContainerVerb) == 0 && argc == 3) {
+    return stoker::ContainerInitMain(argv[2]);
+  }
   // The agent of a node.
   if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {
     return stoker::node::AgentMain(argv[2]);

@@ -299,6 +299,8 @@ Verb RunVerb() {
       {"--priority", "Its place in the queue: a higher one is first", &o->flags.priority, "N"},
       {"--instance-type", "In a cloud: the type of each machine", &o->flags.instance_type, "TYPE"},
       {"--image", "In a cloud: what machines boot, ami-… or ssm:/…", &o->flags.image, "IMAGE"},
+      {"--container", "Run setup and program in a container of this image", &o->flags.container,
+       "IMAGE"},
       {"--disk-size", "In a cloud: the disk of each machine, in GiB", &o->flags.disk_size, "SIZE"}};
   for (auto add : {ContentOptions, EndOptions}) {
     for (Option& option : add(o)) verb.options.push_back(std::move(option));

@@ -63,6 +63,8 @@ struct BrokerTraits {
   bool tells_prices = false;
   // Takes a request at once, and may refuse it later: see MayStillRefuse.
   bool answers_late = false;
+  // Its nodes start containers.
+  bool runs_containers = false;
   // Where the values of secrets lie beside this machine: "the boxes that run the job"; "" = nowhere
   const char* secrets_also_on = "";
   // Schemes of vaults (vault/open.h) that its machines read by their own role, with a space

@@ -64,6 +64,10 @@ void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* re
   const size_t before = reader->errors().size();
   reader->ReadMap(node, section, fields, RefusedChoiceKeys());
   if (reader->errors().size() > before) return;
+  if (one.container != spec->container) {
+    return reader->Error(node, "'" + section + "' has a container of its own",
+                         "Write 'container' at the top of the file: it holds for all choices");
+  }
   auto& all = spec->choices;
   if (std::find(all.begin(), all.end(), one.resources) != all.end()) {
     return reader->Error(node, "'" + section + "' has the same choice twice", "Keep one of them");

@@ -2,6 +2,7 @@
 #include "spec/cloud_machine.h"
 
 #include "base/text.h"
+#include "spec/sections.h"
 #include "spec/text/infra.h"
 #include "spec/text/json_text.h"
 
@@ -11,6 +12,7 @@ namespace {
 constexpr int64_t kGib = int64_t{1} << 30;
 constexpr int64_t kMostGib = 16'384;  // of a gp3 volume
 constexpr size_t kMostImage = 1024;
+constexpr char kContainerImage[] = "docker:";  // SkyPilot's
 
 // A path of SSM's parameters: "/aws/service/ami-amazon-linux-latest/…".
 bool IsParameter(std::string_view text) {
@@ -52,9 +54,8 @@ void ReadImage(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   const bool id = StartsWith(*line, "ami-") && IsSafeName(*line);
   if (line->size() <= kMostImage && (parameter || id || IsGoogleImage(*line))) {
     spec->resources.image_id = *line;
-  } else if (StartsWith(*line, "docker:")) {
-    reader->Error(node, "'resources.image_id' with a container is understood but not built yet",
-                  "Start the container in 'run'");
+  } else if (StartsWith(*line, kContainerImage)) {
+    ReadDockerImage(node, reader, spec);
   } else {
     reader->Error(node, "'resources.image_id' is not an image: " + Quoted(*line),
                   "Write ami-…, or ssm:/aws/service/… for a parameter that holds one; of Google "
@@ -76,6 +77,16 @@ void ReadDiskSize(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
     reader->Error(node, "'resources.disk_size' is not a size of a disk: " + Quoted(*line),
                   "Write 200; a number alone counts GiB, at most 16384");
   }
+}
+
+bool IsContainerImage(const YamlNode& node) {
+  return node.IsScalar() && StartsWith(node.text, kContainerImage);
+}
+
+void ReadDockerImage(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  YamlNode image = node;
+  image.text = image.text.substr(std::string_view(kContainerImage).size());
+  ReadContainerImage(image, "resources.image_id", reader, spec);
 }
 
 std::vector<SpecField> CloudMachineFields(SpecReader* reader, JobSpec* spec) {

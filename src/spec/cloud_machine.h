@@ -17,6 +17,9 @@ void ReadInstanceType(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 // "ami-…", or a parameter of SSM that holds one: "ssm:/aws/service/…"; of Google "PROJECT/NAME", of
 // an image or a family, or a path: "projects/P/global/images/family/F".
 void ReadImage(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// SkyPilot's "docker:IMAGE" under image_id: `container` of the job, wherever it runs.
+bool IsContainerImage(const YamlNode& node);
+void ReadDockerImage(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 // "200", "200GB": SkyPilot's counts GiB, too.
 void ReadDiskSize(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 

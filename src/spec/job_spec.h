@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "container/container_spec.h"
 #include "spec/places/sections.h"
 #include "spec/text/infra.h"
 
@@ -133,6 +134,7 @@ struct JobSpec {
   std::string run;                // shell; exactly one of run and argv is set
   std::vector<InputSpec> inputs;  // in the order written
   std::vector<std::string> argv;  // the one-line form: executed as is, no shell
+  ContainerSpec container;        // what setup and program run in; no image: the machine itself
   CheckpointSpec checkpoints;
   std::vector<OutputSpec> outputs;
   bool outputs_given = false;       // false: what the program made or changed is kept at its end

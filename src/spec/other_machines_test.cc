@@ -54,8 +54,10 @@ TEST(OtherMachines, AreIgnoredWhereTheCommandLineSaysHere) {
   ASSERT_EQ(parsed.notes.size(), 1u);
   EXPECT_EQ(parsed.notes[0],
             "--infra local: the job runs on this machine as it is; ignored: resources.infra, "
-            "resources.accelerators, resources.any_of, resources.image_id, resources.ports, "
+            "resources.accelerators, resources.any_of, resources.ports, "
             "resources.disk_tier, resources.autostop, config.kubernetes");
+  // But for what the program runs in.
+  EXPECT_EQ(parsed.spec.container.image, "pytorch/pytorch");
   EXPECT_EQ(parsed.spec.resources.infra, "local");
   EXPECT_TRUE(parsed.spec.resources.use_spot);
   EXPECT_EQ(parsed.spec.resources.labels.at("team"), "vision");
@@ -67,9 +69,9 @@ TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
   ParseOptions options = Here();
   options.overrides.infra.reset();
   const std::string message = Message(ParseJobSpecAll(kElsewhere, options));
-  for (const char* said : {":2:10: 'resources.infra: oci/us-east1'",
-                           "more than one list of choices", ":6:8: 'resources.any_of.region'",
-                           ":7:13: 'resources.image_id'", "--infra local ignores it"}) {
+  for (const char* said :
+       {":2:10: 'resources.infra: oci/us-east1'", "more than one list of choices",
+        ":6:8: 'resources.any_of.region'", "--infra local ignores it"}) {
     EXPECT_NE(message.find(said), std::string::npos) << said << " is not in\n" << message;
   }
 }
@@ -193,11 +195,10 @@ TEST(CloudMachine, TheFlagSaysWhere) {
 }
 
 TEST(CloudMachine, WhatIsNoneIsRefused) {
-  for (const char* bad :
-       {"instance_type: 'g6 xlarge'", "instance_type: ''", "image_id: ubuntu",
-        "image_id: 'docker:pytorch/pytorch'", "image_id: 'ssm:relative'", "image_id: ami-/x",
-        "disk_size: 0", "disk_size: -3", "disk_size: much", "disk_size: 20000",
-        "instance_type: [a]", "image_id: {us-east-1: ami-1}"}) {
+  for (const char* bad : {"instance_type: 'g6 xlarge'", "instance_type: ''", "image_id: ubuntu",
+                          "image_id: 'docker:-x'", "image_id: 'ssm:relative'", "image_id: ami-/x",
+                          "disk_size: 0", "disk_size: -3", "disk_size: much", "disk_size: 20000",
+                          "instance_type: [a]", "image_id: {us-east-1: ami-1}"}) {
     EXPECT_NE(Wrong(std::string("infra: aws/us-east-1, ") + bad), "") << bad;
   }
   EXPECT_NE(Wrong("infra: aws/us-east-1/us-east-1a/more"), "");

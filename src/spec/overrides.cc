@@ -266,6 +266,8 @@ void ApplyOverrides(ParseState* state) {
            [&](const YamlNode& v, SpecReader* r) { ReadGpus(v, "resources.gpus", r, spec); });
   ReadFlag("--priority", flags.priority, state,
            [&](const YamlNode& v, SpecReader* r) { ReadPriority(v, r, spec); });
+  ReadFlag("--container", flags.container, state,
+           [&](const YamlNode& v, SpecReader* r) { ReadContainerImage(v, "container", r, spec); });
   ReadCloudFlags(state);
   OverrideChoices(flags, spec);
   ReadFlag("--checkpoints", flags.checkpoints, state, [&](const YamlNode& v, SpecReader* r) {
@@ -324,6 +326,11 @@ void FinishSpec(ParseState* state) {
   if (!state->has_command && state->reader.errors().empty()) {
     state->reader.Error(state->PlaceOf(""), "there is nothing to run",
                         "Add 'run', the commands that train");
+  }
+  if (!spec.container.image.empty() && spec.whole_shell) {
+    state->reader.Error(state->PlaceOf("shell_env"),
+                        "'shell_env: all' with a container: its variables are the image's",
+                        "Name what it needs: --env NAME, --secret NAME");
   }
   KeepOnlyWhatIsLent(state);
   if (spec.name.empty()) spec.name = SafeNameFrom(state->options.default_name);

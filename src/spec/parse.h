@@ -31,6 +31,7 @@ struct SpecOverrides {
   std::optional<std::string> instance_type;  // --instance-type
   std::optional<std::string> image;          // --image
   std::optional<std::string> disk_size;      // --disk-size
+  std::optional<std::string> container;      // --container
   std::vector<std::string> envs;             // --env NAME=VALUE, or NAME alone: see environment
   std::vector<std::string>
       secrets;  // --secret NAME, whose value the caller finds; or NAME=REFERENCE

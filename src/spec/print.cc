@@ -7,6 +7,7 @@
 #include "spec/choices.h"
 #include "spec/cloud_machine.h"
 #include "spec/machine.h"
+#include "spec/sections.h"
 #include "spec/text/json_text.h"
 #include "spec/text/repository.h"
 
@@ -148,6 +149,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
   for (const PlaceSection& one : AllPlaceSections()) out += one.print(spec.sections);
+  out += PrintContainer(spec);
   PrintInputs(spec, &out);
   PrintProgram(spec, &out);
   out += "checkpoints:\n";

@@ -157,6 +157,17 @@ void RandomSlurm(Prng* prng, SlurmSpec* slurm) {
   if (prng->Chance(1, 2)) slurm->options = {"--mail-type=END", "--nice", "--x=a b: #\"'"};
 }
 
+void RandomContainer(Prng* prng, ContainerSpec* container) {
+  if (prng->Chance(1, 2)) return;
+  container->image = "localhost:5000/a/" + std::string(prng->Chance(1, 2) ? "b" : "b_c:1.2-x");
+  if (prng->Chance(1, 2)) container->engine = "docker";
+  if (prng->Chance(1, 2)) container->shm_size = prng->Between(1, 1LL << 40);
+  if (prng->Chance(1, 2)) container->run_options = {"--ipc=host", "--privileged", "--x=a:#b"};
+  if (prng->Chance(1, 2)) container->cap_add = {"SYS_ADMIN", "ALL"};
+  if (prng->Chance(1, 2)) container->devices = {"/dev/fuse", "nvidia.com/gpu=all"};
+  if (prng->Chance(1, 2)) container->volumes = {"/é x/#:/b:ro,Z"};
+}
+
 void RandomAws(Prng* prng, AwsSpec* aws) {
   if (prng->Chance(1, 2)) aws->placement = "cluster";
   aws->efa = prng->Chance(1, 2);
@@ -178,6 +189,8 @@ JobSpec RandomSpec(Prng* prng) {
   spec.resources.use_spot = prng->Chance(1, 2);
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
   RandomMachine(prng, &spec.resources);
+  RandomContainer(prng, &spec.container);
+  if (!spec.container.image.empty()) spec.whole_shell = false;
   RandomSlurm(prng, &spec.sections.slurm);
   RandomAws(prng, &spec.sections.aws);
   if (prng->Chance(1, 2)) spec.sections.gcp.placement = "cluster";

@@ -181,6 +181,10 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
     has_recovery = true;
     ReadJobRecovery(value, reader, spec);
   };
+  const bool docker =
+      std::any_of(node.entries.begin(), node.entries.end(), [](const YamlEntry& entry) {
+        return entry.key.text == "image_id" && IsContainerImage(entry.value);
+      });
   ChoiceList choices;
   std::vector<SpecField> fields = {
       {"use_spot",
@@ -190,6 +194,9 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
       {"labels", [&](const YamlNode& v) { ReadLabels(v, reader, spec); }},
       {"job_recovery", recovery},
       {"spot_recovery", recovery}};
+  if (docker) {
+    fields.push_back({"image_id", [&](const YamlNode& v) { ReadDockerImage(v, reader, spec); }});
+  }
   if (here) {
     for (SpecField& field : reader->IgnoredFields("resources", {"infra", "cloud"})) {
       fields.push_back({field.name, [ignore = field.read](const YamlNode& v) {

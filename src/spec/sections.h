@@ -28,6 +28,12 @@ inline constexpr size_t kMaxScriptBytes = 100 << 10;
 // `flag`: what --infra says; "" = nothing.
 void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* reader,
                    JobSpec* spec);
+void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// An image alone.
+void ReadContainerImage(const YamlNode& node, std::string_view what, SpecReader* reader,
+                        JobSpec* spec);
+// "" = none.
+std::string PrintContainer(const JobSpec& spec);
 void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec);

@@ -89,6 +89,9 @@ Running Start(const Command& command) {
     return running;
   }
   SpawnSetup setup(command.input.c_str(), out->write.get(), err->write.get());
+  if (!command.cwd.empty()) {
+    posix_spawn_file_actions_addchdir_np(&setup.actions, command.cwd.c_str());
+  }
   int error = posix_spawnp(&running.pid, command.argv[0].c_str(), &setup.actions, &setup.attributes,
                            Pointers(command.argv).data(), Pointers(command.env).data());
   if (error != 0) {

@@ -15,6 +15,7 @@ struct Command {
   std::vector<std::string> env;     // the whole environment, "NAME=value"
   std::string input = "/dev/null";  // file that it reads as standard input
   size_t max_output = 1 << 30;  // bytes of standard output kept; the command ends when it has more
+  std::string cwd = {};         // "" = this process's
 };
 
 struct CommandOutput {

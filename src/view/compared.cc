@@ -34,6 +34,7 @@ void ReadSpecOf(Ledger& ledger, const Job& job, const MetricTotals& totals, Comp
   Put(&out->machine, "infra", wanted.infra);
   Put(&out->machine, "instance type", wanted.instance_type);
   Put(&out->machine, "image", wanted.image_id);
+  Put(&out->machine, "container", spec->container.image);
   if (wanted.gpus) {
     out->machine["gpus"] =
         std::to_string(*wanted.gpus) + (wanted.gpu_name.empty() ? "" : " " + wanted.gpu_name);

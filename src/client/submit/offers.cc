@@ -29,11 +29,20 @@ Status CheckOnStop(const Provider& provider, const JobSpec& spec) {
                 "Leave on_stop out: what is taken is replaced");
 }
 
+Status CheckContainer(const BrokerTraits& traits, const JobSpec& spec) {
+  if (spec.container.image.empty() || traits.runs_containers) return Status::Ok();
+  return Status(Code::kInvalid,
+                std::string("container: ") + traits.machines +
+                    " cannot run the program in one: that is not built yet",
+                "Start the container in 'run', or name this machine or boxes that ssh reaches");
+}
+
 // Of a job that goes to one place.
 Result<std::vector<Offer>> ResolveOne(Client& client, const JobSpec& spec, WallTime submitted,
                                       bool has_private) {
   const Infra infra = ParseInfra(spec.resources.infra);
   STOKER_ASSIGN(Broker * broker, client.broker(infra.provider));
+  STOKER_TRY(CheckContainer(broker->traits(), spec));
   STOKER_ASSIGN(const Provider* const provider, broker->Machines());
   STOKER_TRY(CheckOnStop(*provider, spec));
   STOKER_ASSIGN(Ledger * ledger, client.ledger());

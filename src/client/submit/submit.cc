@@ -277,7 +277,7 @@ Status BringCode(Client& client, const SubmitRequest& request, Job* job, Made* m
   }
   text.Say(client);
   named.GiveTo(client, &made->spec, &made->own.shell);
-  if (AppendsToShellFile(request.spec.setup)) {
+  if (request.spec.container.image.empty() && AppendsToShellFile(request.spec.setup)) {
     client.Say(
         "setup appends to a file such as ~/.bashrc. On this machine that is your own file, and "
         "'run' does not read it. Write NAME=VALUE lines into the file $STOKER_ENV instead");
@@ -290,7 +290,8 @@ Status BringCode(Client& client, const SubmitRequest& request, Job* job, Made* m
 Result<Job> Submit(Client& client, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, client.ledger_or_new());
   // Of a shell on this machine; a box and a cloud's machine have variables of their own.
-  const bool shell = request.shell_env && !AnyChoiceHas(request.spec, &BrokerTraits::elsewhere);
+  const bool shell = request.shell_env && request.spec.container.image.empty() &&
+                     !AnyChoiceHas(request.spec, &BrokerTraits::elsewhere);
   const bool cloned = RepositoryOf(request.spec.workdir).has_value();
   if (request.shell_env) STOKER_TRY(CheckWholeShell(request.spec));
   Made made{request.spec, {}, ""};

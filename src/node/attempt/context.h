@@ -14,6 +14,7 @@
 #include "port/object_store.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
+#include "sys/container/container.h"
 #include "sys/task/task_limits.h"
 #include "sys/thread_crew.h"
 #include "sys/work_place.h"
@@ -56,6 +57,8 @@ struct AttemptContext : AttemptParts {
   std::string LastingCheckpointFolder() const;
   // Of the launch: an attempt after this one finds it.
   std::string InputsDir() const { return config.dir + "/inputs"; }
+  // Of what the job gives to run.
+  ProcessRunner& Runner() { return container ? *container : runner; }
   // $STOKER_SAVES.
   std::string SavesFile() const {
     return config.dir + "/saves-" + std::to_string(config.attempt) + ".txt";
@@ -68,6 +71,8 @@ struct AttemptContext : AttemptParts {
   std::unique_ptr<sys::WorkPlace> place;
   bool no_place = false;  // it was not to be had, which was said
   AttemptLog log;
+  // From its staging to the end of what it runs; null where the job asks for none.
+  std::unique_ptr<Container> container;
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew;

@@ -30,6 +30,7 @@ constexpr Duration kFactsWithin = Duration::Seconds(10);
 Status Finalizing::Finalize(const FinalizeAttempt& action) {
   STOKER_TRY(here_.log.Open([this] { return staging_.cancelled(); }));
   running_.Join();
+  here_.container.reset();  // nothing of the program lives
   here_.log.FlushMask();
   here_.log.Does("uploading");
   const Status synced = Sync(action);

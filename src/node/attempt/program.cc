@@ -12,6 +12,23 @@
 
 namespace stoker::node {
 
+namespace {
+
+// Exits with it; a POSIX shell is in most images, bash is not.
+constexpr char kBashOrSh[] =
+    "if command -v bash >/dev/null 2>&1; then exec bash -c \"$0\"; else exec /bin/sh -c \"$0\"; fi";
+
+// What an image sets stands in the place of the submitter's shell.
+void TakeImage(const contract::Environment& variables, contract::ProgramInput& facts) {
+  for (const auto& [name, value] : variables) {
+    if (name == "PATH") facts.path = value;
+    if (name == "HOME") facts.home = value;
+    if (name != "HOSTNAME") facts.shell.emplace_back(name, value);
+  }
+}
+
+}  // namespace
+
 contract::ProgramInput FactsOf(const AttemptContext& here, const Staged& staged,
                                const std::vector<std::string>& addresses, int master_port,
                                bool resume) {
@@ -40,8 +57,10 @@ contract::ProgramInput FactsOf(const AttemptContext& here, const Staged& staged,
   facts.git = job.git;
   facts.store_url = here.store.url();
   facts.home = sys::HomeDir();
-  facts.shell = staged.own.shell;
+  if (here.container) TakeImage(here.container->variables(), facts);
+  facts.shell.insert(facts.shell.end(), staged.own.shell.begin(), staged.own.shell.end());
   facts.secrets = staged.own.secrets;
+  if (here.container) return facts;
   facts.path = job.path;
   if (const char* own = std::getenv("PATH"); facts.path.empty() && own != nullptr) facts.path = own;
   return facts;
@@ -58,6 +77,7 @@ TaskCommand ShellCommand(const AttemptContext& here, const std::string& script,
   // SkyPilot's scripts are bash; where there is none, a POSIX shell still runs most of them.
   const bool bash = sys::FileExists("/bin/bash") || sys::FileExists("/usr/bin/bash");
   command.argv = {bash ? "bash" : "/bin/sh", "-c", script};
+  if (here.container) command.argv = {"/bin/sh", "-c", kBashOrSh, script};
   command.env = std::move(env);
   command.cwd = here.WorkDir();
   return command;

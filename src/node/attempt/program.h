@@ -29,7 +29,7 @@ contract::ProgramInput FactsOf(const AttemptContext& here, const Staged& staged,
                                bool resume);
 // Puts the job's packages first.
 void Activate(const Staged& staged, contract::Environment& env);
-// `script`, in the work directory.
+// `script`, in the work directory; in a container by the shell that the image has.
 TaskCommand ShellCommand(const AttemptContext& here, const std::string& script,
                          contract::Environment env);
 // What both need: the node's host name, and that the work directory is this attempt's.

@@ -83,7 +83,7 @@ Status Running::Start(const StartProgram& start, const Staged& staged,
   }
   STOKER_TRY(Equip(here_, start.addresses, command));
   here_.log.pump().SetBegun();
-  auto begun = here_.runner.Start(command, here_.log.Sink());
+  auto begun = here_.Runner().Start(command, here_.log.Sink());
   SayWhatIsNotHeld(here_);
   if (!begun.ok()) {
     here_.log.Say("stoker: " + begun.status().ToString());

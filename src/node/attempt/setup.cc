@@ -23,6 +23,7 @@ void TakeCopyFirst(AttemptContext& here, const contract::Environment& env, Stage
   staged.guard.clear();
   const AttemptConfig& config = here.config;
   const JobSpec& spec = config.spec;
+  if (here.container) return;  // what is installed on the machine is not seen in it
   if (config.job.code_digest.empty() || RepositoryOf(spec.workdir)) return;
   const std::string command = Join(spec.argv, " ") + "\n" + spec.run + "\n" + spec.setup;
   const EditablePlan plan =
@@ -110,8 +111,10 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
     key = std::move(*made);
     setup += "\ncache " + key;  // another environment for other files
   }
-  auto venv = PreparePythonEnv({here.WorkDir(), config.cache_dir + "/venv", config.dir + "/venv",
-                                config.job.code_digest, setup, config.job.pins},
+  // What one image's interpreter makes is not another's.
+  const std::string cache = here.container ? config.dir + "/venv-in" : config.cache_dir + "/venv";
+  auto venv = PreparePythonEnv({here.WorkDir(), cache, config.dir + "/venv", config.job.code_digest,
+                                setup, config.job.pins},
                                env, step, here.log.Sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);

@@ -11,6 +11,7 @@
 
 #include "node/attempt/channels.h"
 #include "node/attempt/gpus.h"
+#include "node/attempt/in_container.h"
 #include "node/attempt/restore.h"
 #include "node/attempt/setup.h"
 #include "node/attempt/work_folder.h"
@@ -76,6 +77,7 @@ Status Staging::TryStage(const std::string& restore, StagingEnded* result) {
 // What `setup` needs and what it does: not again because of a store that was away later.
 Status Staging::SetUp(const std::string& restore, StagingEnded* result) {
   if (set_up_) return Status::Ok();
+  LeaveContainer(here_, step_);  // of a try before this one
   here_.log.Does("fetching the code");
   const Status prepared =
       PrepareWorkFolder(here_, step_).WithContext("preparing the work directory");
@@ -92,6 +94,7 @@ Status Staging::SetUp(const std::string& restore, StagingEnded* result) {
   STOKER_TRY(BringInputs(result));
   here_.log.Does("waiting for GPUs");
   STOKER_TRY(AwaitItsGpus());
+  STOKER_TRY(EnterContainer(here_, step_, result));
   here_.log.Does("installing packages");
   STOKER_TRY(RunSetup(here_, step_, !restore.empty(), staged_, result));
   if (step_.cancelled()) return WasStopped();

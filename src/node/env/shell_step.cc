@@ -7,7 +7,7 @@ Result<TaskExit> ShellStep::Run(const TaskCommand& command, LogSink& sink,
                                 const std::function<void()>& tick) {
   const Status cancelled_status(Code::kCancelled, "stopped while the node was set up");
   if (cancelled()) return cancelled_status;
-  STOKER_ASSIGN(const std::unique_ptr<Task> task, runner_.Start(command, sink));
+  STOKER_ASSIGN(const std::unique_ptr<Task> task, runner_->Start(command, sink));
   std::optional<TaskExit> exit;
   while (!exit) {
     exit = task->Wait(100);

@@ -14,7 +14,9 @@ namespace stoker::node {
 // Thread-safe: Cancel may come at any time, also before Run.
 class ShellStep {
  public:
-  explicit ShellStep(ProcessRunner& runner) : runner_(runner) {}
+  explicit ShellStep(ProcessRunner& runner) : runner_(&runner) {}
+  // From now on; by the thread that runs.
+  void Use(ProcessRunner& runner) { runner_ = &runner; }
   // Runs `command`, its output to `sink`, and ends everything it started. kCancelled after Cancel.
   // `tick`, which may be empty, is called about ten times a second meanwhile.
   Result<TaskExit> Run(const TaskCommand& command, LogSink& sink,
@@ -25,7 +27,7 @@ class ShellStep {
   bool cancelled();
 
  private:
-  ProcessRunner& runner_;
+  ProcessRunner* runner_;
   std::mutex mutex_;
   bool cancelled_ = false;
 };

@@ -14,7 +14,8 @@ inline constexpr BrokerTraits kLocalBroker{
     .title = "this machine",
     .machines = "machines of this computer",
     .infra = {.word = kThisMachine, .form = kThisMachine, .meaning = "this machine"},
-    .has_line = true};
+    .has_line = true,
+    .runs_containers = true};
 
 class LocalBroker : public Broker {
  public:

@@ -20,6 +20,7 @@ inline constexpr BrokerTraits kSshBroker{.name = "ssh",
                                          .may_be_here = true,
                                          .has_line = true,
                                          .nodes_stay_alone = true,
+                                         .runs_containers = true,
                                          .secrets_also_on = "the boxes that run the job"};
 
 std::unique_ptr<Broker> MakeSshBroker(const ProviderOptions& options, Clock& clock);

@@ -25,7 +25,6 @@ const RefusedKeys& RefusedTopKeys() {
       {"file_mounts_mapping", "It is internal to SkyPilot: remove it"},
       {"_metadata", "It is internal to SkyPilot: remove it"},
       {"execution", "Pipelines come later: write one job a file"},
-      {"container", "Start the container in 'run'"},
   };
   return keys;
 }
@@ -87,7 +86,7 @@ const RefusedKeys& RefusedLimitKeys() {
 
 const RefusedKeys& RefusedConfigKeys() {
   static const RefusedKeys keys = {
-      {"docker", "Start the container in 'run'"},
+      {"docker", "Remove it: options of 'run' stand under container.run_options of the job file"},
       {"kubernetes", "Remove it: stoker asks no Kubernetes"},
       {"nvidia_gpus", "Remove it: that is for Kubernetes, which stoker does not ask"},
       {"azure", "Remove it: stoker asks no Azure"},
@@ -126,10 +125,16 @@ std::string_view HomeOfKey(std::string_view key) {
       {"max_restarts_on_errors", "job_recovery"},
       {"recover_on_exit_codes", "job_recovery"},
       {"ending", "config.stoker"},
+      {"engine", "container"},
+      {"run_options", "container"},
+      {"shm_size", "container"},
+      {"cap_add", "container"},
+      {"devices", "container"},
       {"name", kTopLevel},
       {"workdir", kTopLevel},
       {"include", kTopLevel},
       {"shell_env", kTopLevel},
+      {"container", kTopLevel},
       {"num_nodes", kTopLevel},
       {"resources", kTopLevel},
       {"envs", kTopLevel},

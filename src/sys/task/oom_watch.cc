@@ -74,7 +74,10 @@ OomWatch::OomWatch(const std::string& task_cgroup, bool alone)
 OomWatch::Counts OomWatch::Read() const {
   Counts out;
   if (!task_cgroup_.empty()) {
-    out.task = CgroupValue(task_cgroup_, "memory.events", "oom_kill").value_or(0);
+    // A container's may be of version 1.
+    auto kills = CgroupValue(task_cgroup_, "memory.events", "oom_kill");
+    if (!kills) kills = CgroupValue(task_cgroup_, "memory.oom_control", "oom_kill");
+    out.task = kills.value_or(0);
   }
   if (!own_cgroup_.empty()) {
     out.own = CgroupValue(own_cgroup_, "memory.events", "oom_kill").value_or(0);

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/task/process_runner.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +17,7 @@
 #include "sys/task/cgroup.h"
 #include "sys/task/process_table.h"
 #include "sys/task/running_task.h"
+#include "sys/task/task_line.h"
 #include "sys/task/task_spawn.h"
 
 namespace stoker {
@@ -28,92 +25,7 @@ namespace {
 
 constexpr TaskMechanism kMechanisms[] = {TaskMechanism::kPidns, TaskMechanism::kCgroup,
                                          TaskMechanism::kSubreaper};
-constexpr char kDefaultPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-constexpr int kPipeBytes = 1 << 20;
 constexpr int kStartLimitMs = 20'000;
-
-struct Pipe {
-  sys::ScopedFd read, write;
-};
-
-Result<Pipe> MakePipe(bool large) {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus("making a pipe", errno);
-  // Past the user's quota for pipe memory the kernel refuses: then it stays at 64 KiB.
-  if (large) (void)fcntl(fds[0], F_SETPIPE_SZ, kPipeBytes);
-  Pipe out;
-  out.read.Reset(fds[0]);
-  out.write.Reset(fds[1]);
-  return out;
-}
-
-// `read` is the shim's end. A socket, because a write to it can be kept from raising SIGPIPE.
-Result<Pipe> MakeControl() {
-  int fds[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-    return ErrnoStatus("making a socket pair", errno);
-  }
-  Pipe out;
-  out.read.Reset(fds[0]);
-  out.write.Reset(fds[1]);
-  return out;
-}
-
-Result<sys::ScopedFd> PayloadFile(const TaskPayload& payload) {
-  sys::ScopedFd fd(memfd_create("stoker-task", MFD_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus("making a memory file", errno);
-  STOKER_TRY(sys::WriteAll(fd.get(), EncodePayload(payload), "memory file"));
-  if (lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus("rewinding a memory file", errno);
-  return fd;
-}
-
-Status CheckCommand(const TaskCommand& command) {
-  if (command.argv.empty()) return Status(Code::kInvalid, "the command is empty");
-  for (const std::string& arg : command.argv) {
-    if (arg.find('\0') != std::string::npos) {
-      return Status(Code::kInvalid, "an argument holds a NUL byte: " + Printable(arg));
-    }
-  }
-  for (const auto& [name, value] : command.env) {
-    if (name.empty() || (name + value).find('\0') != std::string::npos ||
-        name.find('=') != std::string::npos) {
-      return Status(Code::kInvalid, "not an environment variable: " + Printable(name));
-    }
-  }
-  struct stat info {};
-  if (stat(command.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    return Status(Code::kInvalid, "the working directory " + command.cwd + " is not there");
-  }
-  return Status::Ok();
-}
-
-Status StartFailure(const TaskMessage& message, const TaskPayload& payload) {
-  const int error = message.value;
-  if (message.stage == kStageCwd) {
-    return Status(Code::kInvalid, ErrnoStatus("working directory " + payload.cwd, error).message());
-  }
-  if (message.stage != kStageExec) return ErrnoStatus("starting " + payload.program, error);
-  switch (error) {
-    case ENOENT:
-      return Status(Code::kNotFound,
-                    payload.program +
-                        ": is there, but the loader or interpreter that it names is "
-                        "not on this machine",
-                    "it was built for another system or C library");
-    case ENOEXEC:
-      return Status(Code::kInvalid,
-                    payload.program +
-                        ": is not a program for this machine, nor a script with a "
-                        "#! line",
-                    "start it through its interpreter, for example: bash " + payload.program);
-    case E2BIG:
-      return Status(Code::kInvalid, payload.program +
-                                        ": its arguments and environment together "
-                                        "are longer than the kernel allows");
-    default:
-      return ErrnoStatus("executing " + payload.program, error);
-  }
-}
 
 bool Reap(pid_t pid, int options, int* how) {
   pid_t got;
@@ -150,25 +62,8 @@ class LocalRunner : public ProcessRunner {
 
   Result<std::unique_ptr<Task>> Start(const TaskCommand& command, LogSink& sink) override {
     STOKER_TRY(CheckCommand(command));
-    TaskPayload payload;
-    std::string path = kDefaultPath;
-    for (const auto& [name, value] : command.env) {
-      if (name == "PATH") path = value;
-      // Of what depends on the host name the shim decides: it knows whether there is one.
-      const auto& others = command.host.env_without;
-      const bool depends = std::any_of(others.begin(), others.end(),
-                                       [&n = name](const auto& other) { return other.first == n; });
-      (depends ? payload.env_with_host_name : payload.env).push_back(name + "=" + value);
-    }
-    for (const auto& [name, value] : command.host.env_without) {
-      payload.env_without_host_name.push_back(name + "=" + value);
-    }
-    payload.host_name = command.host.name;
-    payload.hosts_file = command.host.hosts_file;
-    STOKER_ASSIGN(payload.program, FindProgram(command.argv[0], path, command.cwd));
-    payload.argv = command.argv;
-    payload.cwd = command.cwd;
-    payload.lock = command.lock;
+    TaskPayload payload = PayloadOf(command);
+    STOKER_ASSIGN(payload.program, FindProgram(command.argv[0], PathOf(command), command.cwd));
     STOKER_ASSIGN(StartedTask task, StartSome(payload));
     task.out_stream = command.out;
     task.err_stream = command.err;
@@ -258,38 +153,20 @@ class LocalRunner : public ProcessRunner {
 
   static Attempt Launch(StartedTask task, const TaskPayload& payload, ShimSpawn& spawn) {
     Attempt attempt;
-    auto file = PayloadFile(payload);
-    auto null = sys::Open("/dev/null", O_RDWR);
-    auto out = MakePipe(true), err = MakePipe(true), control = MakeControl(),
-         status = MakePipe(false);
-    for (const Status& s : {file.status(), null.status(), out.status(), err.status(),
-                            control.status(), status.status()}) {
-      if (s.ok()) continue;
-      attempt.task = s;
+    auto line = OpenTaskLine(payload);
+    if (!line.ok()) {
+      attempt.task = line.status();
       attempt.mechanism_works = true;  // no other would have more descriptors
       return attempt;
     }
-    const int lock = payload.lock >= 0 ? payload.lock : null->get();
-    const int fds[] = {null->get(),         out->write.get(),    err->write.get(),
-                       control->read.get(), status->write.get(), lock,
-                       file->get()};
-    std::copy(std::begin(fds), std::end(fds), spawn.fds);
+    for (int i = 0; i <= kPayloadFd; ++i) spawn.fds[i] = line->theirs[i];
     auto pid = Spawn(spawn, task.mechanism);
     if (!pid.ok()) {
       attempt.task = pid.status();
       return attempt;
     }
     task.shim = *pid;
-    out->write.Reset();
-    err->write.Reset();
-    status->write.Reset();
-    for (const int fd : {out->read.get(), err->read.get(), status->read.get()}) {
-      fcntl(fd, F_SETFL, O_NONBLOCK);
-    }
-    task.out = std::move(out->read);
-    task.err = std::move(err->read);
-    task.status = std::move(status->read);
-    task.control = std::move(control->write);
+    line->HandOver(&task);
     return AwaitStart(std::move(task), payload);
   }
 

@@ -66,6 +66,8 @@ const char* MechanismName(TaskMechanism mechanism) {
       return "cgroup";
     case TaskMechanism::kSubreaper:
       return "subreaper";
+    case TaskMechanism::kContainer:
+      return "container";
   }
   return "subreaper";
 }
@@ -173,8 +175,9 @@ TaskExit RunningTask::Judged(TaskExit exit) {
   exit.out_of_memory = verdict == OomWatch::Verdict::kProven;
   exit.memory_short = verdict == OomWatch::Verdict::kPossible;
   exit.ours = exit.signal > 0 && exit.signal < 64 && ((sent_ >> exit.signal) & 1) != 0;
-  if (exit.out_of_memory && task_.limiter != nullptr && !task_.cgroup.empty()) {
-    task_.limiter->OutOfMemory(task_.cgroup);
+  const std::string& group = task_.cgroup.empty() ? task_.kept_to : task_.cgroup;
+  if (exit.out_of_memory && task_.limiter != nullptr && !group.empty()) {
+    task_.limiter->OutOfMemory(group);
   }
   return exit;
 }
@@ -303,8 +306,25 @@ void RunningTask::FollowStop() {
   if (exit && (living.empty() || left >= kLeftBehindGrace)) SetExit(*exit);
 }
 
+// The shim of a container is no child of ours, and serves the next task, too: it closes its end of
+// `control` once nothing of this one is left, as the kernel does for it when it ends.
+bool RunningTask::EndInContainer() {
+  while (send(task_.control.get(), &kEndEverything, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+  pollfd control{task_.control.get(), POLLIN, 0};
+  const MonoTime give_up = RealClock().Mono() + kShimPatience;
+  for (;;) {
+    const int64_t left = (give_up - RealClock().Mono()).ms;
+    if (left <= 0) return false;
+    if (poll(&control, 1, static_cast<int>(left)) <= 0) continue;
+    char byte;
+    if (read(control.fd, &byte, 1) <= 0 && errno != EINTR) return true;
+  }
+}
+
 bool RunningTask::EndShim() {
   int status = 0;
+  if (task_.mechanism == TaskMechanism::kContainer) return EndInContainer();
   if (task_.mechanism == TaskMechanism::kPidns) {
     kill(task_.shim, SIGKILL);
     return WaitChild(task_.shim, kShimPatience + kStrayLimit, status);
@@ -331,6 +351,8 @@ bool RunningTask::EndStrays() {
       return EndCgroup(task_.cgroup, kStrayLimit);
     case TaskMechanism::kSubreaper:
       return EndMarkedProcesses(kTaskMark, task_.mark, Duration::Ms(0), kStrayLimit);
+    case TaskMechanism::kContainer:
+      return true;  // with its first process the kernel ends all others
   }
   return true;
 }

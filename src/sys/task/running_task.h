@@ -22,8 +22,9 @@ namespace stoker {
 // What the runner hands over once the program runs.
 struct StartedTask {
   TaskMechanism mechanism = TaskMechanism::kPidns;
-  pid_t shim = 0;      // our child; reaped by End
-  std::string cgroup;  // "" unless mechanism is kCgroup, or it holds limits
+  pid_t shim = 0;       // our child, reaped by End; of a container, its first process
+  std::string cgroup;   // "" unless mechanism is kCgroup, or it holds limits
+  std::string kept_to;  // of a container: the engine's group that holds its limits, or ""
   TaskLimiter* limiter = nullptr;
   bool has_host_name = false;
   std::string mark;                         // value of kTaskMark; "" unless mechanism is kSubreaper
@@ -73,6 +74,7 @@ class RunningTask final : public Task {
   void Peaks(int64_t bytes);
   // Asks the shim to end everything, and waits for it. False when it does not come to an end.
   bool EndShim();
+  bool EndInContainer();
   // Without the shim's help.
   bool EndStrays();
 

@@ -21,6 +21,7 @@ constexpr char kOthers[] = "stoker.others";
 constexpr int64_t kPeriodUs = 100'000;  // the kernel's own
 constexpr int64_t kLeastQuotaUs = 1'000;
 constexpr int kMoves = 50;
+constexpr int64_t kAtOnce = 4 << 20;
 constexpr char kHow[] =
     "start stoker by 'systemd-run --user --scope -p Delegate=yes stoker …', or as root";
 
@@ -195,6 +196,12 @@ void TaskLimiter::Complain(bool memory, bool cpus, const std::string& why) {
   complaint_ += why;
 }
 
+TaskLimits TaskLimiter::asked() {
+  const std::lock_guard lock(mutex_);
+  exceeded_ = 0;
+  return limits_;
+}
+
 std::string TaskLimiter::MakeGroup() {
   const std::lock_guard lock(mutex_);
   exceeded_ = 0;
@@ -222,7 +229,14 @@ void TaskLimiter::OutOfMemory(const std::string& group) {
   const std::lock_guard lock(mutex_);
   if (limits_.memory == 0) return;
   // Counted in the group whose limit it was, and those above it; not in those below.
-  if (CgroupValue(group, "memory.events", "oom").value_or(0) > 0) exceeded_ = limits_.memory;
+  const auto reached = CgroupValue(group, "memory.events", "oom");
+  const auto bytes = [&group](const char* file) {
+    const std::string text = sys::ReadFile(group + file, 64).value_or("");
+    return WholeNumber(text.substr(0, text.find('\n')), 0, INT64_MAX).value_or(0);
+  };
+  // Version 1 has no such count: the most that it had, less what the kernel gives out at once.
+  const bool full = !reached && bytes("/memory.max_usage_in_bytes") + kAtOnce >= limits_.memory;
+  if (full || reached.value_or(0) > 0) exceeded_ = limits_.memory;
 }
 
 }  // namespace stoker

@@ -62,6 +62,8 @@ class TaskLimiter {
   // was ended so.
   int64_t exceeded() const;
 
+  // For a container's engine, which holds them itself: as MakeGroup, of which there is none then.
+  TaskLimits asked();
   // For the runner. "" = no group is to be had, or none needed.
   std::string MakeGroup();
   // A task could not begin in such a group; from now on none is made.

@@ -65,7 +65,7 @@ std::string EncodePayload(const TaskPayload& payload) {
 
 bool DecodePayload(std::string_view bytes, TaskPayload& payload) {
   uint32_t mechanism = 0, locked = 0;
-  if (!TakeNumber(bytes, mechanism) || mechanism > 2) return false;
+  if (!TakeNumber(bytes, mechanism) || mechanism > 3) return false;
   payload.mechanism = static_cast<TaskMechanism>(mechanism);
   const bool whole = TakeText(bytes, payload.program) && TakeText(bytes, payload.cwd) &&
                      TakeText(bytes, payload.cgroup) && TakeText(bytes, payload.comm) &&

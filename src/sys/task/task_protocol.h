@@ -20,7 +20,9 @@ inline constexpr int kPayloadFd = 6;  // a memfd with a TaskPayload
 
 inline constexpr char kEndEverything = 'K';  // the only byte sent on kControlFd
 
-enum class TaskMechanism : uint32_t { kPidns, kCgroup, kSubreaper };
+// kContainer: the shim is the first process of a container (sys/container/), and no child of the
+// owner. It looks the program up itself, and its own environment is the image's.
+enum class TaskMechanism : uint32_t { kPidns, kCgroup, kSubreaper, kContainer };
 
 struct TaskMessage {
   enum Kind : int32_t { kStarted, kStartFailed, kExited } kind;
@@ -29,11 +31,18 @@ struct TaskMessage {
   int64_t peak;   // kExited: most bytes that it, or a process that it waited for, had resident
 };
 
-enum TaskStage : int32_t { kStageCwd, kStageCgroup, kStageExec, kStageFork, kStagePayload };
+enum TaskStage : int32_t {
+  kStageCwd,
+  kStageCgroup,
+  kStageExec,
+  kStageFork,
+  kStagePayload,
+  kStageLookup
+};
 
 struct TaskPayload {
   TaskMechanism mechanism = TaskMechanism::kPidns;
-  std::string program;  // what execve gets
+  std::string program;  // what execve gets; "" = argv[0] is looked up where the shim is
   std::string cwd;
   std::string cgroup;  // "" unless mechanism is kCgroup, or it holds limits
   std::string comm;    // the shim's own name; "" = leave it

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "container/container_spec.h"
+#include "container/engine_argv.h"
+#include "container/engine_words.h"
+#include "container/run_options.h"
+
+namespace stoker {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const EngineFacts kPodman{EngineKind::kPodman, "/usr/bin/podman", "4.3.1", false};
+const EngineFacts kRootless{EngineKind::kPodman, "/usr/bin/podman", "4.3.1", true};
+const EngineFacts kDocker{EngineKind::kDocker, "/usr/bin/docker", "20.10.24", false};
+
+ContainerPlan Plan() {
+  ContainerPlan plan;
+  plan.spec.image = plan.image = "localhost/bb:1";
+  plan.owner = "/state/i1";
+  plan.job = "job-1";
+  plan.program = "/state/bin/stoker";
+  plan.socket_dir = "/state/i1/container";
+  plan.verb = "__container";
+  plan.folders = {"/state/i1", "/work/j"};
+  plan.machine_memory = 1000;
+  return plan;
+}
+
+size_t At(const Words& words, const std::string& word) {
+  return static_cast<size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+bool Has(const Words& words, const std::string& word) { return At(words, word) < words.size(); }
+bool Begins(const Words& words, const std::string& start) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return StartsWith(word, start); });
+}
+
+TEST(ContainerNames, WhatCouldBeReadAsAnOptionOrAPathIsNone) {
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  for (const std::string& good : {std::string("busybox"), std::string("localhost:5000/a/b_c:1.2"),
+                                  "a/b" + digest, "a/b:tag" + digest}) {
+    EXPECT_TRUE(IsImageName(good)) << good;
+  }
+  for (const std::string& bad :
+       {std::string(""), std::string("-v"), std::string("--privileged"), std::string("a b"),
+        std::string("a;b"), std::string("a$b"), std::string("a//b"), std::string("../a"),
+        std::string("a@sha256:12"), std::string("a:"), std::string("a\nb"), digest}) {
+    EXPECT_FALSE(IsImageName(bad)) << bad;
+  }
+  EXPECT_TRUE(IsVolume("/data:/data:ro"));
+  for (const char* bad : {"data:/data", "/data", "/data:/", "/a/../b:/c", "/a:/b:/c", "/a:b"}) {
+    EXPECT_FALSE(IsVolume(bad)) << bad;
+  }
+  EXPECT_TRUE(IsDevice("/dev/fuse") && IsDevice("/dev/a:/dev/b:rw") &&
+              IsDevice("nvidia.com/gpu=all"));
+  EXPECT_FALSE(IsDevice("fuse") || IsDevice("/dev/a:b") || IsDevice("-x=1") || IsDevice("a=b c"));
+  EXPECT_TRUE(IsCapability("SYS_ADMIN"));
+  EXPECT_FALSE(IsCapability("sys admin") || IsCapability("-X") || IsCapability(""));
+}
+
+TEST(RunOptions, BecomeOneWordEach) {
+  const auto words = CheckRunOptions({"--ulimit", "memlock=-1", "--privileged", "--ipc=host"});
+  ASSERT_TRUE(words.ok()) << words.status().ToString();
+  EXPECT_EQ(*words, (Words{"--ulimit=memlock=-1", "--privileged", "--ipc=host"}));
+}
+
+TEST(RunOptions, WhatStokerSetsItselfIsRefusedWithWhatToWrite) {
+  for (const auto& [word, next] :
+       std::vector<std::pair<std::string, std::string>>{{"--pid=host", "Leave it out"},
+                                                        {"-d", "Leave it out"},
+                                                        {"--rm", "Leave it out"},
+                                                        {"--name=x", "labels"},
+                                                        {"--restart=always", "job_recovery"},
+                                                        {"-v", "container.volumes"},
+                                                        {"--memory=1g", "resources.memory"},
+                                                        {"--user=1", "as who submitted"},
+                                                        {"--gpus=all", "resources.gpus"}}) {
+    const auto judged = CheckRunOptions({word});
+    ASSERT_FALSE(judged.ok()) << word;
+    EXPECT_NE(judged.status().next().find(next), std::string::npos) << judged.status().ToString();
+  }
+  for (const char* bad : {"alpine", "--", "--a b", "-Z", "--=x", "---"}) {
+    EXPECT_FALSE(CheckRunOptions({bad}).ok()) << bad;
+  }
+  EXPECT_FALSE(CheckRunOptions({"--ipc=host", "alpine"}).ok());
+}
+
+TEST(EngineArgv, TheImageEndsTheOptionsAndStokerIsItsFirstProcess) {
+  const Words words = RunArgv(kPodman, Plan());
+  const Words end(words.end() - 3, words.end());
+  EXPECT_EQ(end, (Words{"localhost/bb:1", "__container", kContainerSocket}));
+  for (const char* one :
+       {"--rm", "--detach", "--network=host", "--label=stoker.owner=/state/i1",
+        "--label=stoker.job=job-1", "--volume=/state/bin/stoker:/.stoker/program:ro",
+        "--volume=/state/i1/container:/.stoker/owner:ro", "--volume=/work/j:/work/j",
+        "--shm-size=500", "--entrypoint=/.stoker/program"}) {
+    EXPECT_TRUE(Has(words, one)) << one;
+  }
+  EXPECT_FALSE(Begins(words, "--memory") || Begins(words, "--cpus") || Begins(words, "--ulimit") ||
+               Begins(words, "--gpus") || Begins(words, "--hostname"));
+}
+
+TEST(EngineArgv, WhoseFilesTheyAre) {
+  ContainerPlan plan = Plan();
+  plan.uid = 1000;
+  plan.gid = 100;
+  EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--user=1000:100"));
+  EXPECT_TRUE(Has(RunArgv(kRootless, plan), "--userns=keep-id"));
+  EXPECT_FALSE(Begins(RunArgv(kRootless, plan), "--user="));
+}
+
+TEST(EngineArgv, WhatTheJobAsksFor) {
+  ContainerPlan plan = Plan();
+  plan.spec.cap_add = {"SYS_ADMIN"};
+  plan.spec.devices = {"/dev/fuse"};
+  plan.spec.volumes = {"/d:/d:ro"};
+  plan.spec.run_options = {"--ulimit=memlock=-1"};
+  plan.memory = 64 << 20;
+  plan.cpus = 1500;
+  plan.gpus = "0,2";
+  plan.host_name = "job-1-0";
+  plan.hosts_file = "/state/i1/hosts";
+  const Words words = RunArgv(kDocker, plan);
+  for (const char* one :
+       {"--cap-add=SYS_ADMIN", "--device=/dev/fuse", "--volume=/d:/d:ro", "--ulimit=memlock=-1",
+        "--memory=67108864", "--memory-swap=67108864", "--cpus=1.500", "--shm-size=33554432",
+        "--gpus=\"device=0,2\"", "--hostname=job-1-0", "--volume=/state/i1/hosts:/etc/hosts:ro"}) {
+    EXPECT_TRUE(Has(words, one)) << one;
+  }
+  EXPECT_TRUE(Has(RunArgv(kPodman, plan), "--device=nvidia.com/gpu=2"));
+  plan.spec.shm_size = 77;
+  EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--shm-size=77"));
+  plan.spec.run_options = {"--ipc=host"};
+  EXPECT_FALSE(Begins(RunArgv(kPodman, plan), "--shm-size"));
+}
+
+TEST(EngineWords, AreTakenApartByWhatTheEngineSays) {
+  const auto says = [](int code, const std::string& error) {
+    return EngineFailure(kPodman, "start a container of x", code, error);
+  };
+  const Status limits =
+      says(126, "Error: crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI permission");
+  EXPECT_NE(limits.next().find("default_ulimits"), std::string::npos);
+  EXPECT_NE(says(125, "Error: manifest unknown").message().find("no such image"),
+            std::string::npos);
+  EXPECT_NE(says(125, "write /x: no space left on device").next().find("Make room"),
+            std::string::npos);
+  EXPECT_NE(says(125, "dial tcp 127.0.0.1:5000: connect: connection refused")
+                .message()
+                .find("the registry does not answer"),
+            std::string::npos);
+  const Status other = says(125, "time=\"x\" level=warning msg=\"y\"\nError: something new\n");
+  EXPECT_EQ(other.code(), Code::kInvalid);
+  EXPECT_NE(
+      other.message().find("podman 4.3.1 could not start a container of x (Error: something new)"),
+      std::string::npos)
+      << other.message();
+}
+
+}  // namespace
+}  // namespace stoker

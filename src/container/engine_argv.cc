@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/engine_argv.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool Gives(const ContainerSpec& spec, const std::string& option) {
+  return std::any_of(
+      spec.run_options.begin(), spec.run_options.end(),
+      [&](const std::string& word) { return word == option || StartsWith(word, option + "="); });
+}
+
+// Half of what the job may have, else of the machine: what is not written takes no memory.
+int64_t SharedMemory(const ContainerPlan& plan) {
+  if (plan.spec.shm_size) return *plan.spec.shm_size;
+  return (plan.memory > 0 ? plan.memory : plan.machine_memory) / 2;
+}
+
+void AddShared(const ContainerPlan& plan, Words* out) {
+  // podman refuses both together; with the machine's own there is nothing to size.
+  if (Gives(plan.spec, "--ipc") || Gives(plan.spec, "--shm-size")) return;
+  if (const int64_t bytes = SharedMemory(plan); bytes > 0) {
+    out->push_back("--shm-size=" + std::to_string(bytes));
+  }
+}
+
+void AddLimits(const ContainerPlan& plan, Words* out) {
+  if (plan.memory > 0) {
+    out->push_back("--memory=" + std::to_string(plan.memory));
+    out->push_back("--memory-swap=" + std::to_string(plan.memory));  // none beside it
+  }
+  if (plan.cpus > 0) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%lld.%03lld", static_cast<long long>(plan.cpus / 1000),
+                  static_cast<long long>(plan.cpus % 1000));
+    out->push_back(std::string("--cpus=") + text);
+  }
+}
+
+void AddMounts(const ContainerPlan& plan, Words* out) {
+  const auto mount = [out](const std::string& source, const std::string& target, bool read_only) {
+    out->push_back("--volume=" + source + ":" + target + (read_only ? ":ro" : ""));
+  };
+  mount(plan.program, kContainerProgram, true);
+  const std::string socket = kContainerSocket;
+  mount(plan.socket_dir, socket.substr(0, socket.rfind('/')), true);
+  for (const std::string& folder : plan.folders) mount(folder, folder, false);
+  for (const std::string& volume : plan.spec.volumes) out->push_back("--volume=" + volume);
+  if (!plan.host_name.empty()) mount(plan.hosts_file, "/etc/hosts", true);
+}
+
+void AddGpus(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
+  if (plan.gpus.empty()) return;
+  if (engine.kind == EngineKind::kDocker) {
+    out->push_back(plan.gpus == "all" ? "--gpus=all" : "--gpus=\"device=" + plan.gpus + "\"");
+    return;
+  }
+  for (const std::string& one : Split(plan.gpus, ',')) {
+    out->push_back("--device=nvidia.com/gpu=" + one);
+  }
+}
+
+void AddUser(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
+  if (engine.rootless) {
+    out->push_back("--userns=keep-id");
+  } else if (plan.uid != 0) {
+    out->push_back("--user=" + std::to_string(plan.uid) + ":" + std::to_string(plan.gid));
+  } else {
+    out->push_back("--user=0:0");  // whatever the image says: files are the submitter's
+  }
+}
+
+}  // namespace
+
+const char* EngineName(EngineKind kind) {
+  return kind == EngineKind::kDocker ? "docker" : "podman";
+}
+
+std::string TellEngine(const EngineFacts& engine) {
+  return std::string(EngineName(engine.kind)) + " " + engine.version +
+         (engine.rootless ? " (rootless)" : "");
+}
+
+Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {
+  Words out = {engine.program, "run", "--detach", "--rm", "--pull=never", "--network=host"};
+  out.push_back("--log-driver=none");
+  out.push_back(std::string("--label=") + kContainerOwnerLabel + "=" + plan.owner);
+  out.push_back(std::string("--label=") + kContainerJobLabel + "=" + plan.job);
+  // Labels of SELinux keep a container from files that are not its own.
+  out.push_back("--security-opt=label=disable");
+  if (!plan.host_name.empty()) out.push_back("--hostname=" + plan.host_name);
+  AddUser(engine, plan, &out);
+  AddShared(plan, &out);
+  AddLimits(plan, &out);
+  AddMounts(plan, &out);
+  AddGpus(engine, plan, &out);
+  for (const std::string& one : plan.spec.cap_add) out.push_back("--cap-add=" + one);
+  for (const std::string& one : plan.spec.devices) out.push_back("--device=" + one);
+  out.insert(out.end(), plan.spec.run_options.begin(), plan.spec.run_options.end());
+  out.push_back(std::string("--entrypoint=") + kContainerProgram);
+  out.push_back("--workdir=/");
+  out.push_back(plan.image);
+  out.push_back(plan.verb);
+  out.push_back(kContainerSocket);
+  return out;
+}
+
+Words ListArgv(const EngineFacts& engine, const std::string& owner) {
+  const std::string label = kContainerOwnerLabel;
+  const std::string filter = "--filter=label=" + label + (owner.empty() ? "" : "=" + owner);
+  const bool docker = engine.kind == EngineKind::kDocker;
+  const std::string value =
+      docker ? "{{.Label \"" + label + "\"}}" : "{{index .Labels \"" + label + "\"}}";
+  const std::string format = owner.empty() ? "{{.ID}} " + value : "{{.ID}}";
+  return {engine.program, "ps", "--all", "--no-trunc", filter, "--format=" + format};
+}
+
+Words RemoveArgv(const EngineFacts& engine, const std::string& id) {
+  Words out = {engine.program, "rm", "--force"};
+  if (engine.kind == EngineKind::kPodman) out.push_back("--time=0");
+  out.push_back(id);
+  return out;
+}
+
+Words InspectArgv(const EngineFacts& engine, const std::string& image) {
+  return {engine.program, "image", "inspect", "--format={{.Id}} {{.Architecture}}", image};
+}
+
+Words PullArgv(const EngineFacts& engine, const std::string& image) {
+  return {engine.program, "pull", "--quiet", image};
+}
+
+}  // namespace stoker

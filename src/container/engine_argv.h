@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine's client is told, word by word: out of the job's container and facts of the
+// machine. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "container/container_spec.h"
+
+namespace stoker {
+
+enum class EngineKind { kPodman, kDocker };
+
+struct EngineFacts {
+  EngineKind kind = EngineKind::kPodman;
+  std::string program;  // absolute path of its client
+  std::string version;  // "4.3.1"
+  // podman for an ordinary user: user ids are mapped.
+  bool rootless = false;
+};
+const char* EngineName(EngineKind kind);
+// "podman 4.3.1", "podman 4.3.1 (rootless)".
+std::string TellEngine(const EngineFacts& engine);
+
+// The labels that all of stoker's containers carry.
+inline constexpr char kContainerOwnerLabel[] = "stoker.owner";  // the folder of its machine
+inline constexpr char kContainerJobLabel[] = "stoker.job";
+
+// Inside, where stoker's own program and the socket to its owner lie.
+inline constexpr char kContainerProgram[] = "/.stoker/program";
+inline constexpr char kContainerSocket[] = "/.stoker/owner/socket";
+
+struct ContainerPlan {
+  ContainerSpec spec;
+  std::string image;  // what is run: `spec.image`, or it with a digest
+  std::string owner;  // kContainerOwnerLabel
+  std::string job;
+  std::string program;               // on the machine: stoker's static binary
+  std::string socket_dir;            // on the machine: holds "socket"
+  std::string verb;                  // of `program`
+  std::vector<std::string> folders;  // that have the same path inside
+  std::string host_name;             // "" = the machine's
+  std::string hosts_file;            // with `host_name`
+  int64_t memory = 0;                // bytes that the engine holds it to; 0 = no limit
+  int64_t cpus = 0;                  // in thousandths; 0 = no limit
+  int64_t machine_memory = 0;        // bytes; for the default of shared memory
+  int uid = 0, gid = 0;              // of who runs the job
+  std::string gpus;                  // "" = none, "all", or numbers as "0,2"
+};
+
+// Starts the container and returns: its first process is stoker's own.
+std::vector<std::string> RunArgv(const EngineFacts& engine, const ContainerPlan& plan);
+// Prints ids of stoker's containers, one a line: of `owner`, or of all with their owner behind a
+// blank where that is "".
+std::vector<std::string> ListArgv(const EngineFacts& engine, const std::string& owner);
+std::vector<std::string> RemoveArgv(const EngineFacts& engine, const std::string& id);
+// Prints id, digest and architecture of an image that is on the machine; fails where it is not.
+std::vector<std::string> InspectArgv(const EngineFacts& engine, const std::string& image);
+std::vector<std::string> PullArgv(const EngineFacts& engine, const std::string& image);
+
+}  // namespace stoker

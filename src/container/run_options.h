@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of `podman run` and `docker run` that a job file may hand on, and those that it may not.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker {
+
+// `words` as options of one word each: "--ulimit memlock=-1" becomes "--ulimit=memlock=-1".
+// kInvalid names the first that stoker sets itself, or that is no long option, and what to write.
+Result<std::vector<std::string>> CheckRunOptions(const std::vector<std::string>& words);
+
+}  // namespace stoker

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `container`: what the program runs in.
+#include "container/container_spec.h"
+
+#include "base/text.h"
+#include "container/run_options.h"
+#include "spec/sections.h"
+#include "spec/text/json_text.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMostRunWords = 200;
+constexpr size_t kLongestRunWord = 4096;
+
+const RefusedKeys& RefusedContainerKeys() {
+  static const RefusedKeys keys = {
+      {"user", "Leave it out: the program runs as who submitted the job"},
+      {"entrypoint", "Write the image's entry point into 'run', before the program"},
+      {"login", "Log in with the engine's own login on the machine"},
+      {"dockerfile", "Build the image on the machine, and name it under container.image"},
+  };
+  return keys;
+}
+
+// A word, or a list of them, each as `is_one` wants it.
+void ReadWords(const YamlNode& node, const std::string& what, bool (*is_one)(std::string_view),
+               const std::string& example, SpecReader* reader, std::vector<std::string>* out) {
+  const auto add = [&](const YamlNode& item) {
+    const auto word = reader->Line(item, what);
+    if (!word) return;
+    if (is_one(*word)) {
+      out->push_back(*word);
+    } else {
+      reader->Error(item, "'" + what + "' cannot be " + Quoted(*word), "Write it as " + example);
+    }
+  };
+  if (node.IsScalar() && !node.text.empty()) return add(node);
+  if (!reader->ExpectList(node, what, "[" + example + "]")) return;
+  if (!reader->ExpectAtMost(node, what, node.items.size(), kMostRunWords)) return;
+  for (const YamlNode& item : node.items) add(item);
+}
+
+// A list, or one text with blanks between the words, as people have it in their scripts.
+void ReadRunOptions(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
+  constexpr std::string_view kWhat = "container.run_options";
+  std::vector<std::string> words;
+  const auto add = [&](const YamlNode& item) {
+    const auto line = reader->Line(item, kWhat);
+    if (!line) return;
+    for (const std::string& word : Split(*line, ' ')) {
+      if (word.empty()) continue;
+      if (word.size() > kLongestRunWord || word.find_first_of("'\"\\$`") != std::string::npos) {
+        reader->Error(item, "'container.run_options' is taken as written: " + Quoted(word),
+                      "Write it without quotes and without '$'");
+        return;
+      }
+      words.push_back(word);
+    }
+  };
+  if (node.IsScalar() && !node.text.empty()) {
+    add(node);
+  } else {
+    if (!reader->ExpectList(node, kWhat, "[--ipc=host]")) return;
+    if (!reader->ExpectAtMost(node, kWhat, node.items.size(), kMostRunWords)) return;
+    for (const YamlNode& item : node.items) add(item);
+  }
+  auto options = CheckRunOptions(words);
+  if (!options.ok()) {
+    return reader->Error(node, "'container.run_options': " + options.status().message(),
+                         options.status().next());
+  }
+  container->run_options = std::move(*options);
+}
+
+void ReadShmSize(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
+  const auto line = reader->Line(node, "container.shm_size");
+  if (!line) return;
+  const auto size = ParseSize(*line);
+  if (size.ok() && *size > 0) {
+    container->shm_size = *size;
+  } else {
+    reader->Error(node, "'container.shm_size' is not a size: " + Quoted(*line), "Write 8GiB");
+  }
+}
+
+void ReadEngine(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
+  if (node.IsScalar() && (node.text == "apptainer" || node.text == "singularity")) {
+    return reader->Error(node,
+                         "'container.engine: " + node.text + "' is understood but not built yet",
+                         "Write podman or docker, or leave it out");
+  }
+  if (const auto engine = reader->Choice(node, "container.engine", {"podman", "docker"})) {
+    container->engine = *engine;
+  }
+}
+
+std::string WordList(const std::vector<std::string>& items) {
+  std::vector<std::string> quoted;
+  for (const std::string& item : items) quoted.push_back(JsonString(item));
+  return "[" + Join(quoted, ", ") + "]";
+}
+
+}  // namespace
+
+void ReadContainerImage(const YamlNode& node, std::string_view what, SpecReader* reader,
+                        JobSpec* spec) {
+  const auto line = reader->Line(node, what);
+  if (!line) return;
+  if (IsImageName(*line)) {
+    spec->container.image = *line;
+  } else {
+    reader->Error(node, "'" + std::string(what) + "' is not the name of an image: " + Quoted(*line),
+                  "Write it as docker.io/pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime");
+  }
+}
+
+void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (node.IsScalar()) return ReadContainerImage(node, "container", reader, spec);
+  if (!reader->ExpectMap(node, "container")) return;
+  ContainerSpec* container = &spec->container;
+  const size_t before = reader->errors().size();
+  const auto words = [=](const char* key, bool (*is_one)(std::string_view), const char* example,
+                         std::vector<std::string> ContainerSpec::*member) {
+    return SpecField{key, [=](const YamlNode& v) {
+                       ReadWords(v, std::string("container.") + key, is_one, example, reader,
+                                 &(container->*member));
+                     }};
+  };
+  reader->ReadMap(
+      node, "container",
+      {{"image",
+        [=](const YamlNode& v) { ReadContainerImage(v, "container.image", reader, spec); }},
+       {"engine", [=](const YamlNode& v) { ReadEngine(v, reader, container); }},
+       {"run_options", [=](const YamlNode& v) { ReadRunOptions(v, reader, container); }},
+       {"shm_size", [=](const YamlNode& v) { ReadShmSize(v, reader, container); }},
+       words("cap_add", IsCapability, "SYS_ADMIN", &ContainerSpec::cap_add),
+       words("devices", IsDevice, "/dev/fuse", &ContainerSpec::devices),
+       words("volumes", IsVolume, "/data:/data", &ContainerSpec::volumes)},
+      RefusedContainerKeys());
+  if (container->image.empty() && reader->errors().size() == before) {
+    reader->Error(node, "'container' names no image", "Write container: {image: …}");
+  }
+}
+
+std::string PrintContainer(const JobSpec& spec) {
+  const ContainerSpec& container = spec.container;
+  if (container.image.empty()) return "";
+  std::string out = "container:\n  image: " + JsonString(container.image) + "\n";
+  if (!container.engine.empty()) out += "  engine: " + container.engine + "\n";
+  if (container.shm_size) out += "  shm_size: " + std::to_string(*container.shm_size) + "\n";
+  const auto list = [&out](const char* key, const std::vector<std::string>& words) {
+    if (!words.empty()) out += std::string("  ") + key + ": " + WordList(words) + "\n";
+  };
+  list("run_options", container.run_options);
+  list("cap_add", container.cap_add);
+  list("devices", container.devices);
+  list("volumes", container.volumes);
+  return out;
+}
+
+}  // namespace stoker

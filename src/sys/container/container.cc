@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/container/container.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "container/engine_words.h"
+#include "sys/container/container_init.h"
+#include "sys/container/engines.h"
+#include "sys/task/cgroup.h"
+#include "sys/task/running_task.h"
+#include "sys/task/task_line.h"
+#include "sys/task/usage.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kRunMs = 120'000;
+constexpr int kAnswerMs = 20'000;
+constexpr char kFirstVersion[] = "/sys/fs/cgroup/memory";
+
+// The group of `pid` that counts its memory, of either version; "" = not to be seen.
+std::string MemoryGroupOf(int pid) {
+  const std::string text =
+      sys::ReadFile("/proc/" + std::to_string(pid) + "/cgroup", 64 << 10).value_or("");
+  std::string second;
+  for (const std::string& line : Split(text, '\n')) {
+    if (const size_t at = line.find(":memory:/"); at != std::string::npos) {
+      return kFirstVersion + line.substr(at + std::strlen(":memory:"));
+    }
+    if (StartsWith(line, "0::/")) second = line.substr(3);
+  }
+  const auto mounts = sys::ReadFile("/proc/self/mountinfo");
+  const std::string mount = mounts.ok() ? Cgroup2Mount(*mounts) : "";
+  return mount.empty() || second.empty() || second == "/" ? "" : mount + second;
+}
+
+// This program's file, which a container is given; a running one may have been replaced.
+Result<std::string> OwnFile() {
+  STOKER_ASSIGN(const std::string path, sys::RealPath("/proc/self/exe"));
+  if (sys::FileExists(path)) return path;
+  return Status(Code::kUnavailable, "stoker's own file " + path + " is gone",
+                "It was replaced while this runs: start it again");
+}
+
+// What podman says of limits that it leaves out.
+std::string RemarkIn(const std::string& error) {
+  for (const std::string& line : Split(error, '\n')) {
+    if (line.find("ignored") != std::string::npos || line.find("discarded") != std::string::npos) {
+      return Printable(line);
+    }
+  }
+  return "";
+}
+
+bool ReadWhole(int fd, char* to, size_t size) {
+  for (size_t got = 0; got < size;) {
+    const ssize_t n = read(fd, to + got, size - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    got += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+bool SendTask(int to, const int (&fds)[kPayloadFd + 1]) {
+  char byte = kContainerTask;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof fds)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof fds);
+  std::memcpy(CMSG_DATA(head), fds, sizeof fds);
+  ssize_t n;
+  while ((n = sendmsg(to, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+  }
+  return n == 1;
+}
+
+Status HasEnded() {
+  return Status(Code::kUnavailable, "the container has ended",
+                "Somebody removed it, or its engine ended it");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, ContainerPlan plan,
+                                                   TaskLimiter* limiter) {
+  std::unique_ptr<Container> made(new Container(engine));
+  made->owner_ = plan.owner;
+  made->limiter_ = limiter;
+  STOKER_TRY(RemoveContainers(engine, plan.owner).status());
+  plan.socket_dir = plan.owner + "/container";
+  plan.verb = kContainerVerb;
+  STOKER_ASSIGN(plan.program, OwnFile());
+  STOKER_TRY(sys::MakeDirs(plan.socket_dir, 0700));
+  STOKER_TRY(made->Listen(plan.socket_dir));
+  if (limiter != nullptr) {
+    const TaskLimits limits = limiter->asked();
+    plan.memory = limits.memory;
+    plan.cpus = limits.cpus;
+  }
+  if (!plan.host_name.empty()) {
+    plan.hosts_file = made->hosts_file_ = plan.socket_dir + "/hosts";
+    STOKER_TRY(sys::WriteFileAtomic(plan.hosts_file, "", 0644, false));
+  }
+  plan.machine_memory = ReadMachineUsage().memory_bytes;
+  STOKER_ASSIGN(const sys::CommandOutput said,
+                AskEngine(RunArgv(engine, plan), kRunMs, plan.socket_dir));
+  if (said.exit_code != 0) {
+    return EngineFailure(engine, "start a container of " + plan.image, said.exit_code, said.err);
+  }
+  made->remark_ = RemarkIn(said.err);
+  STOKER_TRY(made->Accept());
+  made->kept_to_ = MemoryGroupOf(made->first_);
+  return made;
+}
+
+Container::~Container() {
+  life_.Reset();
+  (void)RemoveContainers(engine_, owner_);
+}
+
+// By the folder's descriptor: a path of a socket may have 107 bytes alone.
+Status Container::Listen(const std::string& folder) {
+  STOKER_ASSIGN(const sys::ScopedFd in, sys::Open(folder, O_PATH | O_DIRECTORY));
+  const std::string path = "/proc/self/fd/" + std::to_string(in.get()) + "/socket";
+  unlink(path.c_str());
+  listener_.Reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  if (!listener_.valid() ||
+      bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      listen(listener_.get(), 1) != 0) {
+    return ErrnoStatus("making a socket in " + folder, errno);
+  }
+  return Status::Ok();
+}
+
+Status Container::Accept() {
+  const Status silent(Code::kInvalid,
+                      TellEngine(engine_) +
+                          " started the container, but its first process does "
+                          "not answer",
+                      "It may not run stoker's program, or not reach " + owner_ +
+                          ": see what SELinux or AppArmor have to say");
+  pollfd waiting{listener_.get(), POLLIN, 0};
+  int ready;
+  while ((ready = poll(&waiting, 1, kAnswerMs)) < 0 && errno == EINTR) {
+  }
+  if (ready <= 0) return silent;
+  life_.Reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  listener_.Reset();
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (!life_.valid() || getsockopt(life_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return ErrnoStatus("accepting the container", errno);
+  }
+  first_ = peer.pid;
+  const timeval limit{kAnswerMs / 1000, 0};
+  setsockopt(life_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ContainerHello hello{};
+  if (!ReadWhole(life_.get(), reinterpret_cast<char*>(&hello), sizeof hello)) return silent;
+  if (hello.size > kMostImageVariables) return silent;
+  std::string text(hello.size, '\0');
+  if (!ReadWhole(life_.get(), text.data(), text.size())) return silent;
+  for (const std::string& entry : Split(text, '\0')) {
+    const size_t sign = entry.find('=');
+    if (sign == std::string::npos || sign == 0) continue;
+    variables_.emplace_back(entry.substr(0, sign), entry.substr(sign + 1));
+  }
+  return Status::Ok();
+}
+
+// In place: the container has the file itself mounted, and not its name.
+Status Container::TakeHosts(const TaskHost& host) {
+  if (host.name.empty() || hosts_file_.empty()) return Status::Ok();
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(host.hosts_file, 1 << 20));
+  STOKER_ASSIGN(const sys::ScopedFd file, sys::Open(hosts_file_, O_WRONLY | O_TRUNC));
+  return sys::WriteAll(file.get(), text, hosts_file_);
+}
+
+Result<std::unique_ptr<Task>> Container::Start(const TaskCommand& command, LogSink& sink) {
+  STOKER_TRY(CheckCommand(command));
+  STOKER_TRY(TakeHosts(command.host));
+  TaskPayload payload = PayloadOf(command);
+  payload.mechanism = TaskMechanism::kContainer;
+  STOKER_ASSIGN(TaskLine line, OpenTaskLine(payload));
+  StartedTask task;
+  task.mechanism = TaskMechanism::kContainer;
+  task.shim = first_;
+  task.kept_to = kept_to_;
+  task.limiter = limiter_;
+  task.oom = std::make_unique<OomWatch>(kept_to_, false);
+  task.out_stream = command.out;
+  task.err_stream = command.err;
+  if (!SendTask(life_.get(), line.theirs)) return HasEnded();
+  line.HandOver(&task);
+  pollfd status{task.status.get(), POLLIN, 0};
+  int ready;
+  while ((ready = poll(&status, 1, kAnswerMs)) < 0 && errno == EINTR) {
+  }
+  TaskMessage message{};
+  if (ready <= 0 || read(task.status.get(), &message, sizeof message) != sizeof message) {
+    return HasEnded();
+  }
+  if (message.kind != TaskMessage::kStarted) return StartFailure(message, payload);
+  task.has_host_name = message.stage == 1;
+  return std::unique_ptr<Task>(std::make_unique<RunningTask>(std::move(task), sink));
+}
+
+}  // namespace stoker

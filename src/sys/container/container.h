@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// One container, in which task after task is started. The engine starts and removes it; whatever
+// runs in it is started, seen, signalled and ended without the engine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "container/engine_argv.h"
+#include "port/process_runner.h"
+#include "sys/file.h"
+#include "sys/task/task_limits.h"
+
+namespace stoker {
+
+class Container final : public ProcessRunner {
+ public:
+  // `plan`: all but `verb`, `program`, `socket_dir` and the limits, which are set here;
+  // `plan.owner` is an existing folder of the caller's. What is left of that owner's containers
+  // goes first. `limiter`, which must outlive it, may be null. kInvalid: it would not start
+  // elsewhere either.
+  static Result<std::unique_ptr<Container>> Open(const EngineFacts& engine, ContainerPlan plan,
+                                                 TaskLimiter* limiter);
+  // Ends all that runs in it, and removes it.
+  ~Container() override;
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+
+  // What the image sets, and the engine.
+  const std::vector<std::pair<std::string, std::string>>& variables() const { return variables_; }
+  // What the engine had to say though it started: limits that it does not hold. "" = nothing.
+  const std::string& remark() const { return remark_; }
+
+  // One task at a time. kNotFound: no such program in the container.
+  Result<std::unique_ptr<Task>> Start(const TaskCommand& command, LogSink& sink) override;
+
+ private:
+  explicit Container(EngineFacts engine) : engine_(std::move(engine)) {}
+  Status Listen(const std::string& folder);
+  Status Accept();
+  Status TakeHosts(const TaskHost& host);
+
+  const EngineFacts engine_;
+  std::string owner_;
+  std::string hosts_file_;  // "" = the machine's, and its name
+  TaskLimiter* limiter_ = nullptr;
+  sys::ScopedFd listener_, life_;
+  int first_ = 0;  // its first process, as this process sees it
+  std::string kept_to_;
+  std::vector<std::pair<std::string, std::string>> variables_;
+  std::string remark_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/container/engines.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "container/engine_words.h"
+#include "sys/file.h"
+#include "sys/program_lookup.h"
+#include "sys/task/process_table.h"
+
+extern char** environ;
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kAskMs = 20'000;
+constexpr int64_t kRemoveMs = 60'000;
+constexpr int kTries = 2;
+
+// The words that follow the client's path.
+std::vector<std::string> VersionArgv(EngineKind kind, const std::string& program) {
+  if (kind == EngineKind::kDocker) {
+    return {program, "version", "--format={{.Server.Version}} false"};
+  }
+  return {program, "info", "--format={{.Version.Version}} {{.Host.Security.Rootless}}"};
+}
+
+FoundEngine Look(EngineKind kind, const std::string& program) {
+  FoundEngine found;
+  found.facts.kind = kind;
+  found.facts.program = program;
+  const auto said = AskEngine(VersionArgv(kind, program), kAskMs);
+  if (!said.ok()) {
+    found.trouble = said.status().ToString();
+    return found;
+  }
+  if (said->exit_code != 0) {
+    found.trouble = EngineFailure(found.facts, "answer", said->exit_code, said->err).ToString();
+    return found;
+  }
+  const std::vector<std::string> words = Split(said->out.substr(0, said->out.find('\n')), ' ');
+  found.facts.version = Printable(words[0]);
+  found.facts.rootless = words.size() > 1 && words[1] == "true";
+  return found;
+}
+
+// Ids, each with its owner behind a blank where `owner` is "".
+Result<std::vector<std::string>> List(const EngineFacts& engine, const std::string& owner) {
+  STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(ListArgv(engine, owner), kAskMs));
+  if (said.exit_code != 0) {
+    return EngineFailure(engine, "list its containers", said.exit_code, said.err);
+  }
+  std::vector<std::string> out;
+  for (const std::string& line : Split(said.out, '\n')) {
+    const size_t blank = line.find(' ');
+    if (line.empty()) continue;
+    if (!owner.empty()) {
+      out.push_back(line);
+    } else if (blank != std::string::npos && !sys::DirExists(line.substr(blank + 1))) {
+      out.push_back(line.substr(0, blank));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> EngineEnvironment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!StartsWith(*entry, std::string(kInstanceMark) + "=")) out.emplace_back(*entry);
+  }
+  return out;
+}
+
+Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64_t timeout_ms,
+                                     const std::string& cwd) {
+  sys::Command command;
+  command.argv = argv;
+  command.env = EngineEnvironment();
+  command.cwd = cwd.empty() ? "/" : cwd;
+  return std::move(sys::RunCommands({command}, timeout_ms)[0]);
+}
+
+std::vector<FoundEngine> FindEngines() {
+  std::vector<FoundEngine> out;
+  const char* own = std::getenv("PATH");
+  const std::string path = own != nullptr ? own : "/usr/local/bin:/usr/bin:/bin";
+  for (const EngineKind kind : {EngineKind::kPodman, EngineKind::kDocker}) {
+    const auto program = FindProgram(EngineName(kind), path, "/");
+    if (program.ok()) out.push_back(Look(kind, *program));
+  }
+  return out;
+}
+
+Result<EngineFacts> ChooseEngine(const std::string& wanted) {
+  std::string why;
+  for (const FoundEngine& found : FindEngines()) {
+    if (!wanted.empty() && wanted != EngineName(found.facts.kind)) continue;
+    if (found.trouble.empty()) return found.facts;
+    why += (why.empty() ? "" : "; ") + found.trouble;
+  }
+  if (!why.empty()) return Status(Code::kInvalid, why);
+  if (wanted.empty()) {
+    return Status(Code::kInvalid, "this machine has no engine for containers",
+                  "Install one: apt install podman, or docker");
+  }
+  return Status(Code::kInvalid, "this machine has no " + wanted,
+                "Install it, or leave container.engine out: what the machine has is taken");
+}
+
+Result<int> RemoveContainers(const EngineFacts& engine, const std::string& owner) {
+  STOKER_ASSIGN(std::vector<std::string> left, List(engine, owner));
+  const size_t found = left.size();
+  std::string why;
+  for (int i = 0; i < kTries && !left.empty(); ++i) {
+    for (const std::string& id : left) {
+      const auto said = AskEngine(RemoveArgv(engine, id), kRemoveMs);
+      if (said.ok() && said->exit_code != 0) why = said->err;
+    }
+    STOKER_ASSIGN(left, List(engine, owner));
+  }
+  if (left.empty()) return static_cast<int>(found);
+  return EngineFailure(engine, "remove the container " + left[0], 1, why);
+}
+
+}  // namespace stoker

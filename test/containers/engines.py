@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines for containers, each with folders of its own that go with the test: podman with a storage
+and settings of its own, docker with a daemon of its own. What is missing comes by apt, and no
+service of it is started."""
+
+import fcntl
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+
+from test.cloud_env import cache_root
+
+PACKAGES = {"podman": ["podman", "runc", "conmon"], "docker": ["docker.io", "runc"]}
+POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
+# What a machine lets its root give away: here one may be a container without CAP_SYS_RESOURCE, where
+# podman's own limits are refused. runc, as crun of Debian 12 wants one version of cgroups.
+SETTINGS = """[containers]
+default_ulimits = ["nofile=%(files)s:%(files)s", "nproc=%(processes)s:%(processes)s"]
+[engine]
+runtime = "runc"
+"""
+BUSYBOX = "sh ls cat sleep id env mount ps hostname kill true false stat df dd grep tr".split()
+
+
+def sbin():
+    return os.environ["PATH"] + ":/usr/sbin:/sbin"
+
+
+def bring(engine):
+    """Installs what is missing; a test without its engine is a failure, not a pass."""
+    wanted = {"podman": ["podman", "runc"], "docker": ["dockerd", "docker", "runc"]}[engine] + ["busybox"]
+    if all(shutil.which(one, path=sbin()) for one in wanted):
+        return
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        sys.exit(f"containers: {engine} is missing: as root, run: apt-get install {' '.join(PACKAGES[engine])} busybox-static")
+    with open(os.path.join(cache_root(), "engines.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        mine = not POLICY.exists()
+        if mine:
+            POLICY.write_text("#!/bin/sh\nexit 101\n")
+            POLICY.chmod(0o755)
+        try:
+            quiet = {"DEBIAN_FRONTEND": "noninteractive", **os.environ}
+            for words in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *PACKAGES[engine], "busybox-static"]):
+                done = subprocess.run(["apt-get", *words], env=quiet, capture_output=True, text=True)
+                if done.returncode != 0:
+                    sys.exit(f"containers: apt-get {words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        finally:
+            if mine:
+                POLICY.unlink()
+
+
+def hard(name):
+    most = resource.getrlimit(name)[1]
+    return 32768 if most == resource.RLIM_INFINITY else min(most, 32768)
+
+
+def libraries(program):
+    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return sorted({word for line in told.splitlines() for word in line.split() if word.startswith("/")})
+
+
+def add(tar, path):
+    """What `path` leads to, and all links on the way."""
+    while os.path.islink(path):
+        tar.add(path, path.lstrip("/"), recursive=False)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    tar.add(path, path.lstrip("/"), recursive=True)
+
+
+def skip_caches(info):
+    return None if "__pycache__" in info.name or "/test/" in info.name else info
+
+
+def image(path):
+    """A tar of an image's tree: busybox, and this system's python3 with its library."""
+    python = os.path.realpath("/usr/bin/python3")
+    library = subprocess.run(
+        ["/usr/bin/python3", "-c", "import os; print(os.path.dirname(os.__file__))"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    modules = [str(one) for one in pathlib.Path(library, "lib-dynload").glob("*.so")]
+    needed = set(libraries(python))
+    for module in modules:
+        needed.update(libraries(module))
+    with tarfile.open(path, "w") as tar:
+        for folder in ("tmp", "root", "etc", "proc", "sys", "dev", "bin", "data"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            tar.addfile(entry)
+        tar.add(shutil.which("busybox"), "bin/busybox")
+        for name in BUSYBOX:
+            link = tarfile.TarInfo("bin/" + name)
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+        tar.add(python, python.lstrip("/"))
+        link = tarfile.TarInfo("usr/bin/python3")
+        link.type, link.linkname = tarfile.SYMTYPE, python
+        tar.addfile(link)
+        tar.add(library, library.lstrip("/"), filter=skip_caches)
+        for file in needed:
+            real = os.path.realpath(file)
+            tar.add(real, file.lstrip("/"))
+
+
+class Engine:
+    """`env` leads its client, and stoker, to this one alone."""
+
+    def __init__(self, name, folder):
+        self.name = name
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir()
+        self.daemon = None
+        bring(name)
+        self.client = shutil.which(name, path=sbin())
+        self.env = {"PATH": sbin()}
+        if name == "podman":
+            self.settle_podman()
+        else:
+            self.start_docker()
+        self.load()
+
+    def settle_podman(self):
+        settings, storage = self.folder / "containers.conf", self.folder / "storage.conf"
+        settings.write_text(SETTINGS % {"files": hard(resource.RLIMIT_NOFILE), "processes": hard(resource.RLIMIT_NPROC)})
+        storage.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{self.folder}/root"\nrunroot = "{self.folder}/run"\n')
+        self.env.update(CONTAINERS_CONF=str(settings), CONTAINERS_STORAGE_CONF=str(storage))
+
+    def start_docker(self):
+        socket = f"unix://{self.folder}/docker.sock"
+        self.env["DOCKER_HOST"] = socket
+        self.log = open(self.folder / "daemon.log", "w", encoding="utf-8")
+        self.daemon = subprocess.Popen(
+            [shutil.which("dockerd", path=sbin()), "--iptables=false", "--bridge=none", f"--data-root={self.folder}/root"]
+            + [f"--exec-root={self.folder}/exec", f"--pidfile={self.folder}/pid", f"--host={socket}"],
+            env={**os.environ, **self.env},
+            stdout=self.log,
+            stderr=self.log,
+        )
+        end = time.monotonic() + 60
+        while self.run("version", check=False).returncode != 0:
+            if self.daemon.poll() is not None or time.monotonic() > end:
+                sys.exit("containers: dockerd does not come up:\n" + (self.folder / "daemon.log").read_text()[-3000:])
+            time.sleep(0.1)
+
+    def load(self):
+        tree = self.folder / "image.tar"
+        image(tree)
+        self.run("import", str(tree), "localhost/py:1")
+        tree.unlink()
+
+    def run(self, *words, check=True):
+        done = subprocess.run([self.client, *words], env={**os.environ, **self.env}, capture_output=True, text=True, cwd="/")
+        if check and done.returncode != 0:
+            raise AssertionError(f"{self.name} {' '.join(words)} -> {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def containers(self):
+        return self.run("ps", "--all", "--quiet", "--no-trunc").stdout.split()
+
+    def left(self):
+        """Of any container, as the kernel has it: mounts of this engine's storage, its groups."""
+        root = str(self.folder)
+        mounts = [line.split()[1] for line in open("/proc/mounts", encoding="utf-8") if line.split()[1].startswith(root)]
+        inside = [one for one in mounts if "/merged" in one or "/overlay-containers/" in one or "/containers/" in one]
+        return inside
+
+    def close(self):
+        for one in self.containers():
+            self.run("rm", "--force", one, check=False)
+        if self.daemon:
+            self.daemon.terminate()
+            try:
+                self.daemon.wait(30)
+            except subprocess.TimeoutExpired:
+                self.daemon.kill()
+            self.log.close()
+        for line in reversed(open("/proc/mounts", encoding="utf-8").read().splitlines()):
+            where = line.split()[1]
+            if where.startswith(str(self.folder) + "/"):
+                subprocess.run(["umount", "--lazy", where], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)

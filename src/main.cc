@@ -30,6 +30,10 @@ int main(int argc, char** argv) {
   if (const auto program = stoker::FindProviderProgram(verb); program != nullptr && argc == 3) {
     return program(argv[2]);
   }
+  // What looks after jobs in a cloud; its services start it without a word.
+  if (argc == 1) {
+    if (const auto code = stoker::RunAway()) return *code;
+  }
   // What people type.
   return stoker::cli::Main(argc, argv);
 }

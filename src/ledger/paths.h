@@ -73,6 +73,9 @@ inline std::string NotedPlaces(const std::string& provider) { return "places/" +
 inline std::string NotedPlace(const std::string& provider, const std::string& region) {
   return NotedPlaces(provider) + region;
 }
+// Of a reconciler that runs at a provider (controller/away/away_note.h).
+inline std::string Aways() { return "away/"; }
+inline std::string Away(const std::string& provider) { return Aways() + provider + ".json"; }
 // The interruption notice that somebody asked for, of one machine.
 inline std::string Drill(const std::string& job, const std::string& instance_id) {
   return Job(job) + "drills/" + instance_id + ".json";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/registry.h"
 
+#include "provider/ec2/away/lambda_main.h"
 #include "provider/ec2/ec2_broker.h"
 #include "provider/ec2/ec2_platform.h"
 #include "provider/gce/broker/gce_broker.h"
@@ -41,7 +42,7 @@ std::vector<ProviderLine>& Lines() {
        MakeSshBroker,
        nullptr,
        {{kBoxVerb, [](const std::string& folder) { return BoxMain(folder); }}}},
-      {kEc2Broker, MakeEc2Broker, FindEc2Platform},
+      {kEc2Broker, MakeEc2Broker, FindEc2Platform, {}, LambdaMain},
       {kGceBroker, MakeGceBroker, FindGcePlatform},
   };
   return lines;
@@ -66,6 +67,14 @@ std::vector<const Allocations*> AllAllocations() {
 
 void LearnPlaces() {
   for (const ProviderLine& line : Registry()) LearnInfra(line.traits.name, line.traits.infra);
+}
+
+std::optional<int> RunAway() {
+  for (const ProviderLine& line : Registry()) {
+    const auto code = line.away == nullptr ? std::nullopt : line.away();
+    if (code) return code;
+  }
+  return std::nullopt;
 }
 
 int (*FindProviderProgram(std::string_view verb))(const std::string& folder) {

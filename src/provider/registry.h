@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ struct ProviderLine {
   std::vector<ProviderProgram> programs{};
   // Of a cluster inside of whose allocations jobs of this machine may be begun.
   const Allocations& (*allocations)() = nullptr;
+  // Where this process is what looks after jobs in that cloud while nobody is at a desk, as its
+  // environment says: does so, and returns the exit code. nullptr: the provider has no such thing.
+  std::optional<int> (*away)() = nullptr;
 };
 
 // All providers, in the order in which people see them. Its lines live as long as the process.
@@ -48,5 +52,8 @@ void LearnPlaces();
 
 // The body of `stoker VERB FOLDER`; null: no provider has such a process.
 int (*FindProviderProgram(std::string_view verb))(const std::string& folder);
+
+// What `away` of the first line that has something to do returns; unset: none has.
+std::optional<int> RunAway();
 
 }  // namespace stoker

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/away/away_look.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+#include "controller/all_jobs.h"
+#include "controller/sweep.h"
+
+namespace stoker {
+namespace {
+
+// Nothing new is begun when so little is left: a pass over one job asks a handful of times.
+constexpr Duration kReserve = Duration::Seconds(15);
+// After its time whoever runs it has ended it; the store's clock and a write on its way take some.
+constexpr Duration kTurnSlack = Duration::Seconds(30);
+// So long machines that were asked for count although no list shows them.
+constexpr Duration kUnlisted = Duration::Minutes(10);
+// A job of which the record was changed is looked at again at once, so often.
+constexpr int kMostRounds = 4;
+constexpr size_t kMostLines = 50;  // of each kind in a report
+
+void Add(std::vector<std::string>* lines, std::string line) {
+  if (lines->size() < kMostLines) lines->push_back(std::move(line));
+}
+
+// The note of this reconciler while it is this run's turn.
+class Turn {
+ public:
+  Turn(Ledger& ledger, std::string provider, AwayRead read)
+      : ledger_(ledger), provider_(std::move(provider)), read_(std::move(read)) {}
+
+  Status Take(const AwayCall& call) {
+    const AwayNote& now = read_.note;
+    if (!now.turn.empty() && now.turn != call.id && read_.store_now < now.turn_until) {
+      return Status(Code::kBusy, "another run looks after the jobs until " +
+                                     FormatRfc3339(now.turn_until) + " at the latest");
+    }
+    read_.note.turn = call.id;
+    read_.note.turn_until = read_.store_now + call.left() + kTurnSlack;
+    std::erase_if(read_.note.asked,
+                  [&](const AwayAsked& one) { return read_.store_now - one.at > kUnlisted; });
+    const Status taken = Write();
+    if (!taken.Is(Code::kConflict)) return taken;
+    return Status(Code::kBusy, "another run was quicker to look after the jobs");
+  }
+
+  Status Keep(const std::string& token, int machines) {
+    auto& asked = read_.note.asked;
+    std::erase_if(asked, [&](const AwayAsked& one) { return one.token == token; });
+    asked.push_back({token, machines, read_.store_now});
+    return Write().WithContext("noting what is about to be asked for");
+  }
+
+  Status Finish(const AwayCall& call, const AwayReport& report, bool looked) {
+    AwayNote& note = read_.note;
+    note.turn.clear();
+    note.version = call.version;
+    if (looked) note.looked = read_.store_now;
+    if (report.swept) note.swept = read_.store_now;
+    note.did = Told(report);
+    return Write();
+  }
+
+  const AwayRead& read() const { return read_; }
+
+ private:
+  Status Write() {
+    STOKER_ASSIGN(read_, WriteAway(ledger_, provider_, read_));
+    return Status::Ok();
+  }
+
+  Ledger& ledger_;
+  const std::string provider_;
+  AwayRead read_;
+};
+
+// The job of a machine of this ledger; "" = the provider knows of none such.
+Result<std::string> JobOf(Ledger& ledger, Provider& machines, const std::string& instance) {
+  STOKER_ASSIGN(const InstancesSeen seen, machines.Describe(ledger.id(), ""));
+  for (const InstanceSeen& one : seen) {
+    if (one.id == instance && IsSafeName(one.job)) return one.job;
+  }
+  STOKER_TRY(seen.Whole());
+  return std::string();
+}
+
+class Run {
+ public:
+  Run(Ledger& ledger, Controller& controller, const AwayCall& call, AwayReport* report)
+      : ledger_(ledger), controller_(controller), call_(call), report_(*report) {}
+
+  bool Enough() const { return call_.left() < kReserve; }
+
+  Status All() {
+    int seen = 0;
+    STOKER_ASSIGN(const AllJobsResult result,
+                  PassAll(
+                      ledger_, controller_,
+                      [&](const std::string& id, const Result<PassResult>& pass) {
+                        ++seen;
+                        Take(id, pass);
+                        if (pass.ok() && pass->changed) Again(id);
+                      },
+                      [&] { return Enough(); }));
+    report_.what = "all jobs";
+    report_.active = result.active;
+    report_.left = result.active - seen;
+    return Status::Ok();
+  }
+
+  void One(const std::string& id) {
+    report_.what = "job " + id;
+    report_.active = 1;
+    const auto pass = controller_.Pass(id);
+    Take(id, pass);
+    if (pass.ok() && pass->changed) Again(id);
+  }
+
+ private:
+  // What a decision needs next is often another look, and the next run is minutes away.
+  void Again(const std::string& id) {
+    for (int round = 1; round < kMostRounds && !Enough(); ++round) {
+      const auto pass = controller_.Pass(id);
+      --report_.passed;  // the same job
+      Take(id, pass);
+      if (!pass.ok() || !pass->changed) return;
+    }
+  }
+
+  void Take(const std::string& id, const Result<PassResult>& pass) {
+    if (!pass.ok()) return Add(&report_.troubles, id + ": " + pass.status().ToString());
+    ++report_.passed;
+    if (pass->trouble) Add(&report_.troubles, id + ": " + pass->trouble->ToString());
+    if (!pass->changed) return;
+    ++report_.changed;
+    for (const std::string& note : pass->notes) Add(&report_.notes, id + ": " + Printable(note));
+  }
+
+  Ledger& ledger_;
+  Controller& controller_;
+  const AwayCall& call_;
+  AwayReport& report_;
+};
+
+void SweepNow(Ledger& ledger, Broker& broker, AwayReport* report) {
+  const auto swept = SweepProvider(ledger, broker, {});
+  if (!swept.ok()) return Add(&report->troubles, "the sweep: " + swept.status().ToString());
+  report->swept = true;
+  for (const std::string& trouble : swept->troubles)
+    Add(&report->troubles, "the sweep: " + trouble);
+  for (const Swept& one : swept->things) {
+    if (one.over.empty()) continue;
+    const std::string what = one.thing.id + " in " + one.thing.place.region + ": " + one.over;
+    if (one.ended.ok()) {
+      Add(&report->ended, what);
+    } else {
+      Add(&report->troubles, what + ", and stays: " + one.ended.ToString());
+    }
+  }
+}
+
+}  // namespace
+
+Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const AwayCall& call) {
+  const std::string provider = broker.traits().name;
+  STOKER_ASSIGN(Provider * machines, broker.Machines());
+  STOKER_ASSIGN(AwayRead before, ReadAway(ledger, provider));
+  AwayReport report;
+  std::string job;
+  if (!call.instance.empty()) {
+    STOKER_ASSIGN(job, JobOf(ledger, *machines, call.instance));
+    if (job.empty() && before.store_now - before.note.looked < kAwayEventPause) {
+      report.what = "nothing: " + Printable(call.instance) + " is not of this ledger";
+      return report;
+    }
+  }
+  Turn turn(ledger, provider, std::move(before));
+  STOKER_TRY(turn.Take(call));
+  BoundUse use;
+  use.bound = call.bound;
+  use.store_url = ledger.store().url();
+  use.understand = call.understand;
+  use.asked_before = [&turn] { return turn.read().note.asked; };
+  use.keep = [&turn](const std::string& token, int count) { return turn.Keep(token, count); };
+  const auto bound = BindProvider(*machines, ledger.id(), std::move(use));
+  Controller controller(
+      ledger,
+      [&](const std::string& name) -> Result<Provider*> {
+        return name == provider ? bound.get() : nullptr;
+      },
+      clock);
+  controller.AsksOnly(provider);
+  controller.KeepQuietNodes(true);
+  Run run(ledger, controller, call, &report);
+  Status looked;
+  if (job.empty()) {
+    looked = run.All();
+  } else {
+    run.One(job);
+  }
+  if (!looked.ok()) Add(&report.troubles, looked.ToString());
+  const bool due = turn.read().store_now - turn.read().note.swept >= kAwaySweepEvery;
+  if (due && !run.Enough()) SweepNow(ledger, broker, &report);
+  STOKER_TRY(turn.Finish(call, report, looked.ok() && job.empty()));
+  STOKER_TRY(looked);
+  return report;
+}
+
+std::string Told(const AwayReport& report) {
+  std::string text = report.what;
+  if (report.active > 0) {
+    text += ": " + std::to_string(report.passed) + " of " + std::to_string(report.active) +
+            " looked at, " + std::to_string(report.changed) + " changed";
+  }
+  if (report.left > 0) text += ", " + std::to_string(report.left) + " left: the time was over";
+  if (report.swept) text += "; a sweep ended " + std::to_string(report.ended.size());
+  if (!report.troubles.empty()) {
+    text += "; " + std::to_string(report.troubles.size()) +
+            " troubles, the first: " + CutText(report.troubles.front(), 300);
+  }
+  return text;
+}
+
+}  // namespace stoker

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reconciler that lives for one run: what it may ask for, whose turn it is, what it costs.
+#include <gtest/gtest.h>
+
+#include "controller/away/away_look.h"
+#include "test/controller/controller_kit.h"
+
+namespace stoker {
+namespace {
+
+Bound SmallBound() {
+  Bound bound;
+  bound.regions = {"here", "there"};
+  bound.types = {"small"};
+  bound.machines = 2;
+  bound.price = 100'000;
+  bound.disk_gib = 50;
+  bound.identity = "node";
+  return bound;
+}
+
+AskedMachine Small() { return {"here", "small", 90'000, 20, "node"}; }
+
+TEST(Bound, WhatIsWithinItMayBeAskedFor) {
+  EXPECT_TRUE(Within(SmallBound(), Small(), 2, 0).ok());
+  EXPECT_TRUE(Within(SmallBound(), Small(), 1, 1).ok());
+}
+
+TEST(Bound, EachThingBeyondItIsNamed) {
+  const auto refused = [](const std::function<void(AskedMachine&)>& change, const char* word,
+                          int more = 1, int there = 0) {
+    AskedMachine asked = Small();
+    change(asked);
+    const Status status = Within(SmallBound(), asked, more, there);
+    EXPECT_TRUE(status.Is(Code::kDenied)) << word;
+    EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    EXPECT_NE(status.next().find("controller --install"), std::string::npos);
+  };
+  refused([](auto& asked) { asked.region = "far"; }, "the region far");
+  refused([](auto& asked) { asked.type = "large"; }, "the type large");
+  refused([](auto& asked) { asked.identity = "admin"; }, "act as admin");
+  refused([](auto& asked) { asked.identity = ""; }, "act as nobody");
+  refused([](auto& asked) { asked.disk_gib = 51; }, "51 GiB");
+  refused([](auto& asked) { asked.price.reset(); }, "no price");
+  refused([](auto& asked) { asked.price = 100'001; }, "0.1000 $");
+  refused([](auto&) {}, "64 more", 64);
+  refused([](auto&) {}, "1 more where the ledger has 2", 1, 2);
+  refused([](auto&) {}, "up to 2 at once", 2, 2'147'483'647);
+}
+
+TEST(Bound, AnUnknownPriceOnlyWhereThatWasAllowed) {
+  Bound bound = SmallBound();
+  AskedMachine asked = Small();
+  asked.price.reset();
+  bound.unknown_prices = true;
+  EXPECT_TRUE(Within(bound, asked, 1, 0).ok());
+}
+
+TEST(Bound, IsWrittenAndReadBack) {
+  const auto read = ParseBound(EncodeBound(SmallBound()));
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(Described(*read), Described(SmallBound()));
+  EXPECT_EQ(EncodeBound(*read), EncodeBound(SmallBound()));
+}
+
+TEST(Bound, OneThatAllowsNothingOrSaysNothingIsRefused) {
+  Bound none = SmallBound();
+  none.types.clear();
+  EXPECT_FALSE(ParseBound(EncodeBound(none)).ok());
+  none = SmallBound();
+  none.machines = 0;
+  EXPECT_FALSE(ParseBound(EncodeBound(none)).ok());
+  none = SmallBound();
+  none.identity = "";
+  EXPECT_FALSE(ParseBound(EncodeBound(none)).ok());
+  EXPECT_FALSE(ParseBound("").ok());
+  EXPECT_FALSE(ParseBound("{}").ok());
+  EXPECT_TRUE(ParseBound(R"({"format": 2})").status().Is(Code::kTooNew));
+}
+
+class AwayBroker : public Broker {
+ public:
+  explicit AwayBroker(Provider& machines) : machines_(machines) {}
+  const BrokerTraits& traits() const override { return traits_; }
+  Result<Provider*> Machines() override { return &machines_; }
+  Result<std::vector<Offer>> Resolve(const OfferAsk&) override { return std::vector<Offer>(); }
+  Result<Holdings> List(const LedgerRef&, const std::string&, bool) override {
+    ++sweeps;
+    return Holdings();
+  }
+  int sweeps = 0;
+
+ private:
+  Provider& machines_;
+  const BrokerTraits traits_{"local", "Toy", "machines of Toy", {}};
+};
+
+class AwayTest : public ControllerTest {
+ protected:
+  AwayCall Call(const std::string& instance = "") {
+    AwayCall call;
+    call.id = "call" + std::to_string(++calls_);
+    call.instance = instance;
+    call.version = "1";
+    call.bound = SmallBound();
+    call.understand = [this](const Ask&) -> Result<AskedMachine> { return asked_; };
+    call.left = [this] { return left_; };
+    return call;
+  }
+  AwayReport Look(const std::string& instance = "") {
+    const auto report = LookAway(*ledger_, broker_, clock_, Call(instance));
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    return report.value_or(AwayReport());
+  }
+  AwayNote Note() { return ReadAway(*ledger_, "local")->note; }
+  // A machine of the ledger, which no job of it asked for.
+  void Stands(const std::string& id, const std::string& job = "another") {
+    InstanceSeen seen;
+    seen.id = id;
+    seen.token = "token-" + id;
+    seen.job = job;
+    seen.state = InstanceState::kRunning;
+    local_.machines[id] = seen;
+  }
+
+  AwayBroker broker_{local_};
+  AskedMachine asked_ = Small();
+  Duration left_ = Duration::Seconds(100);
+  int calls_ = 0;
+};
+
+TEST_F(AwayTest, AsksForTheMachineOfAJobThatHasNone) {
+  Submit();
+  const AwayReport report = Look();
+  EXPECT_EQ(local_.machines.size(), 1U);
+  EXPECT_EQ(report.active, 1);
+  EXPECT_EQ(report.passed, 1);
+  EXPECT_GE(report.changed, 1);
+  EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
+  EXPECT_EQ(Note().turn, "");
+  EXPECT_EQ(Note().asked.size(), 1U);
+  EXPECT_NE(Note().did.find("1 of 1 looked at"), std::string::npos) << Note().did;
+}
+
+TEST_F(AwayTest, ARecordThatAsksBeyondTheBoundIsRefusedInWords) {
+  const std::string job = Submit();
+  asked_.type = "large";
+  const AwayReport report = Look();
+  EXPECT_EQ(local_.launches, 0);
+  ASSERT_FALSE(report.troubles.empty());
+  const std::optional<Refusal> refusal = Record(job).requests.front().refusal;
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->what, RefusalClass::kDenied);
+  EXPECT_FALSE(refusal->final) << "others may have more rights";
+  EXPECT_NE(refusal->message.find("the type large"), std::string::npos) << refusal->message;
+  Once(job, 120);
+  EXPECT_EQ(local_.launches, 1) << "a command asks all the same";
+}
+
+TEST_F(AwayTest, WhatTheLedgerHasAlreadyCounts) {
+  Submit();
+  Stands("a");
+  Stands("b");
+  Look();
+  EXPECT_EQ(local_.launches, 0);
+  local_.machines.erase("a");
+  clock_.now += 120'000;
+  Look();
+  EXPECT_EQ(local_.launches, 1);
+}
+
+TEST_F(AwayTest, SixtyFourAtOnceAreRefused) {
+  local_.TakeGangs();
+  const std::string job = Submit("", 64);
+  Look();
+  EXPECT_EQ(local_.launches, 0);
+  EXPECT_NE(Record(job).requests.front().refusal->message.find("64 more"), std::string::npos);
+}
+
+// Lists of clouds show what was made seconds ago only later.
+TEST_F(AwayTest, WhatWasAskedForAMomentAgoCountsThoughNoListShowsIt) {
+  Submit();
+  auto read = *ReadAway(*ledger_, "local");
+  read.note.asked = {{"unseen", 2, clock_.Wall()}};
+  ASSERT_TRUE(WriteAway(*ledger_, "local", read).ok());
+  Look();
+  EXPECT_EQ(local_.launches, 0);
+  clock_.now += 11 * 60'000;
+  Look();
+  clock_.now += 2 * 60'000;
+  Look();
+  EXPECT_EQ(local_.launches, 1);
+}
+
+TEST_F(AwayTest, APlaceThatDoesNotAnswerMayHoldAny) {
+  Submit();
+  local_.unheard = {{Place{"local", "", "there", ""}, Status(Code::kUnavailable, "silent")}};
+  Look();
+  EXPECT_EQ(local_.launches, 0);
+}
+
+TEST_F(AwayTest, AnotherStoreIsNotOpenedForIt) {
+  const std::string job = Submit();
+  Look();
+  LaunchRequest request;
+  request.token = "t";
+  request.launches = {1};
+  request.store_url = "s3://elsewhere";
+  BoundUse use;
+  use.bound = SmallBound();
+  use.store_url = ledger_->store().url();
+  use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
+  const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
+  const auto answer = bound->Launch(request);
+  ASSERT_TRUE(answer.refusal().has_value());
+  EXPECT_NE(answer.refusal()->message.find("s3://elsewhere"), std::string::npos);
+}
+
+TEST_F(AwayTest, OneRunAtATime) {
+  Submit();
+  auto read = *ReadAway(*ledger_, "local");
+  read.note.turn = "somebody";
+  read.note.turn_until = clock_.Wall() + Duration::Seconds(60);
+  ASSERT_TRUE(WriteAway(*ledger_, "local", read).ok());
+  EXPECT_TRUE(LookAway(*ledger_, broker_, clock_, Call()).status().Is(Code::kBusy));
+  EXPECT_EQ(local_.launches, 0);
+  clock_.now += 61'000;  // it has died
+  Look();
+  EXPECT_EQ(local_.launches, 1);
+}
+
+TEST_F(AwayTest, AnEventOfItsOwnMachineIsAPassOverThatJobAlone) {
+  Submit();
+  Look();
+  InstanceSeen& machine = local_.machines.begin()->second;
+  machine.job = "job1";
+  const AwayReport report = Look(machine.id);
+  EXPECT_EQ(report.what, "job job1");
+}
+
+TEST_F(AwayTest, ForeignEventsCostOnePassInHalfAMinute) {
+  Submit();
+  Look();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NE(Look("i-foreign").what.find("not of this ledger"), std::string::npos);
+  }
+  const auto version = ReadAway(*ledger_, "local")->version;
+  clock_.now += 31'000;
+  EXPECT_EQ(Look("i-foreign").what, "all jobs");
+  EXPECT_NE(ReadAway(*ledger_, "local")->version, version);
+}
+
+TEST_F(AwayTest, SweepsEachQuarterOfAnHour) {
+  Look();
+  EXPECT_EQ(broker_.sweeps, 1);
+  clock_.now += 5 * 60'000;
+  Look();
+  EXPECT_EQ(broker_.sweeps, 1);
+  clock_.now += 10 * 60'000;
+  Look();
+  EXPECT_EQ(broker_.sweeps, 2);
+}
+
+TEST_F(AwayTest, BeginsNothingWhenItsTimeNears) {
+  Submit();
+  left_ = Duration::Seconds(10);
+  const AwayReport report = Look();
+  EXPECT_EQ(report.left, 1);
+  EXPECT_EQ(local_.launches, 0);
+  EXPECT_EQ(broker_.sweeps, 0);
+  EXPECT_NE(Told(report).find("1 left"), std::string::npos);
+}
+
+TEST_F(AwayTest, WhatANewerStokerWroteIsLeftAloneAndSaid) {
+  const std::string job = Submit();
+  const std::string key = paths::Record(job);
+  std::string text = store_.Get(key)->data;
+  const std::string newer = "\"format\":99";
+  text.replace(text.find("\"format\":"), std::string("\"format\":2").size(), newer);
+  ASSERT_TRUE(store_.Put(key, text).ok());
+  const AwayReport report = Look();
+  EXPECT_EQ(report.passed, 0);
+  ASSERT_FALSE(report.troubles.empty());
+  EXPECT_NE(report.troubles.front().find("newer stoker"), std::string::npos);
+  EXPECT_EQ(store_.Get(key)->data, text);
+  ASSERT_TRUE(store_.Put(paths::Away("local"), R"({"format": 7})").ok());
+  EXPECT_TRUE(LookAway(*ledger_, broker_, clock_, Call()).status().Is(Code::kTooNew));
+}
+
+TEST_F(AwayTest, MembersThatItDoesNotKnowStay) {
+  ASSERT_TRUE(store_.Put(paths::Away("local"), R"({"format": 1, "later": [1]})").ok());
+  Look();
+  EXPECT_NE(store_.Get(paths::Away("local"))->data.find("\"later\":[1]"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stoker

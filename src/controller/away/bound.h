@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reconciler that runs where nobody is may ask for, whatever records say. It is kept beside
+// the reconciler, not in the store: whoever can write to the bucket cannot move it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker {
+
+struct Bound {
+  std::vector<std::string> regions;  // in which it may ask
+  std::vector<std::string> types;    // of machine, exactly
+  int machines = 0;                  // of the ledger at once, whoever asked for them
+  int64_t price = 0;                 // of one machine, in millionths of a dollar an hour
+  bool unknown_prices = false;       // a machine of which no price is known may be asked for
+  int64_t disk_gib = 0;              // of one machine, beyond what its image brings
+  std::string identity;              // that its machines act as: of AWS an instance profile
+};
+
+// One line of JSON.
+std::string EncodeBound(const Bound& bound);
+// kCorrupt for what EncodeBound never writes, and for one that allows nothing.
+Result<Bound> ParseBound(std::string_view text);
+
+// One machine that a record asks for, as its provider understands it.
+struct AskedMachine {
+  std::string region;
+  std::string type;
+  std::optional<int64_t> price;  // the most that it can cost; unset = not known
+  int64_t disk_gib = 0;
+  std::string identity;
+};
+
+// May `more` such machines be asked for while there are `there` of the ledger? kDenied, with what
+// is beyond and how to widen it.
+Status Within(const Bound& bound, const AskedMachine& asked, int more, int there);
+
+// "up to 4 machines at once in us-east-1 of m5.large, …": for people.
+std::string Described(const Bound& bound);
+
+}  // namespace stoker

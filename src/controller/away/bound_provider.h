@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A provider that is asked for nothing beyond a bound.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/away/away_note.h"
+#include "controller/away/bound.h"
+#include "port/provider.h"
+
+namespace stoker {
+
+struct BoundUse {
+  Bound bound;
+  std::string store_url;  // the only store that its machines may be told to open
+  // What the provider makes of what a record asks for. Errors: it is none of its own.
+  std::function<Result<AskedMachine>(const Ask&)> understand;
+  // Machines that were asked for a moment ago, which lists may not show yet.
+  std::function<std::vector<AwayAsked>()> asked_before;
+  // Kept, so that whoever runs next counts it, before it is sent. An error: it is not sent.
+  std::function<Status(const std::string& token, int machines)> keep;
+};
+
+// `inner` must outlive it. Launch and Start count every machine of the ledger that has power. A
+// request beyond the bound is refused as kDenied: it stands in the record in words, and others may
+// ask. Thread-safe as `inner`, but for `keep`.
+std::unique_ptr<Provider> BindProvider(Provider& inner, const std::string& ledger_id, BoundUse use);
+
+}  // namespace stoker

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "provider/ec2/away/ec2_asked.h"
+#include "provider/ec2/away/lambda_event.h"
+#include "provider/ec2/ec2_options.h"
+
+namespace stoker {
+namespace {
+
+// As the EC2 user guide prints it.
+constexpr char kWarning[] = R"({
+  "version": "0", "id": "12345678-1234-1234-1234-123456789012",
+  "detail-type": "EC2 Spot Instance Interruption Warning", "source": "aws.ec2",
+  "account": "123456789012", "time": "2026-11-28T00:00:00Z", "region": "us-east-2",
+  "resources": ["arn:aws:ec2:us-east-2a:instance/i-1234567890abcdef0"],
+  "detail": {"instance-id": "i-1234567890abcdef0", "instance-action": "terminate"}})";
+
+TEST(LambdaEvent, NamesItsInstance) {
+  EXPECT_EQ(ec2::InstanceOfEvent(kWarning), "i-1234567890abcdef0");
+}
+
+TEST(LambdaEvent, WhateverElseIsSaidIsOnlyTime) {
+  for (const char* text :
+       {"", "null", "[]", "{}", "{\"source\": 1}",
+        R"({"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}})",
+        R"({"source": "aws.ec2"})", R"({"source": "aws.ec2", "detail": "i-1"})",
+        R"({"source": "aws.ec2", "detail": {"instance-id": 7}})",
+        R"({"source": "aws.ec2", "detail": {"instance-id": "i-../../x"}})",
+        R"({"source": "mine", "detail": {"instance-id": "i-1"}})"}) {
+    EXPECT_EQ(ec2::InstanceOfEvent(text), "") << text;
+  }
+}
+
+Ask Large(const char* market, std::optional<int64_t> ceiling = {}) {
+  ec2::Options options;
+  options.profile = "node";
+  options.disks = {{"/dev/xvda", 100}, {"/dev/xvdb", 50}};
+  Ask ask;
+  ask.place = {"ec2", "", "us-east-1", "us-east-1a"};
+  ask.type = "m5.large";
+  ask.market = market;
+  ask.ceiling = ceiling;
+  ask.options = ec2::EncodeOptions(options);
+  return ask;
+}
+
+TEST(AskedOfEc2, IsWhatTheRequestComesTo) {
+  const auto asked = AskedOfEc2(Large("on-demand"));
+  ASSERT_TRUE(asked.ok()) << asked.status().ToString();
+  EXPECT_EQ(asked->region, "us-east-1");
+  EXPECT_EQ(asked->type, "m5.large");
+  EXPECT_EQ(asked->price, 96'000);
+  EXPECT_EQ(asked->disk_gib, 150);
+  EXPECT_EQ(asked->identity, "node");
+}
+
+TEST(AskedOfEc2, ACeilingCountsOnSpotAlone) {
+  EXPECT_EQ(AskedOfEc2(Large("spot", 50'000))->price, 50'000);
+  EXPECT_EQ(AskedOfEc2(Large("spot", 500'000))->price, 96'000);
+  EXPECT_EQ(AskedOfEc2(Large("on-demand", 50'000))->price, 96'000);
+  Ask unknown = Large("spot", 50'000);
+  unknown.type = "x9.huge";
+  EXPECT_EQ(AskedOfEc2(unknown)->price, 50'000);
+  unknown.ceiling.reset();
+  EXPECT_FALSE(AskedOfEc2(unknown)->price.has_value());
+}
+
+TEST(AskedOfEc2, WhatIsNoneOfItsOwnIsNotUnderstood) {
+  Ask ask = Large("spot");
+  ask.place.provider = "elsewhere";
+  EXPECT_FALSE(AskedOfEc2(ask).ok());
+  ask = Large("spot");
+  ask.options = "what?";
+  EXPECT_FALSE(AskedOfEc2(ask).ok());
+}
+
+TEST(AskedOfEc2, DisksDoNotOverflow) {
+  ec2::Options options;
+  options.profile = "node";
+  const int64_t most = 16'384;
+  for (int i = 0; i < 20; ++i) options.disks.push_back({"/dev/xvda", most});
+  Ask ask = Large("spot");
+  ask.options = ec2::EncodeOptions(options);
+  const auto asked = AskedOfEc2(ask);
+  if (asked.ok()) EXPECT_EQ(asked->disk_gib, 20 * most);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "base/json.h"
@@ -9,11 +11,13 @@
 #include "cli/terminal/interrupts.h"
 #include "cli/verb.h"
 #include "cli/words/story.h"
+#include "client/away.h"
 #include "client/clear/holdings.h"
 #include "client/clear/private_over.h"
 #include "client/clear/removals.h"
 #include "client/timer.h"
 #include "controller/all_jobs.h"
+#include "controller/away/bound.h"
 
 namespace stoker::cli {
 namespace {
@@ -24,6 +28,14 @@ struct ControllerOptions {
   bool once = false;
   bool install = false;
   bool uninstall = false;
+  std::string where;
+  std::vector<std::string> types, regions;
+  int machines = 4;
+  std::string price;
+  bool unknown_prices = false;
+  int disk = 500;
+  std::string identity;
+  bool yes = false;
   bool verbose = false;
   std::string interval = "15s";
 };
@@ -146,10 +158,88 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
   }
 }
 
+Result<Bound> BoundOf(const ControllerOptions& options) {
+  Bound bound;
+  bound.regions = options.regions;
+  bound.types = options.types;
+  bound.machines = options.machines;
+  bound.unknown_prices = options.unknown_prices;
+  bound.disk_gib = options.disk;
+  bound.identity = options.identity;
+  if (bound.types.empty()) {
+    return Status(Code::kUsage,
+                  "--install " + options.where +
+                      " needs the types of machine that "
+                      "may be asked for while nobody is at a desk",
+                  "Name each: --type g5.xlarge");
+  }
+  if (bound.machines < 1 || bound.disk_gib < 0) {
+    return Status(Code::kUsage, "--machines and --disk are whole numbers from 1 and from 0");
+  }
+  if (options.price.empty()) return bound;
+  char* end = nullptr;
+  const double dollars = std::strtod(options.price.c_str(), &end);
+  if (*end != '\0' || !(dollars > 0) || dollars > 1e6) {
+    return Status(Code::kUsage,
+                  "--price '" + Printable(options.price) + "' is no number of dollars an hour",
+                  "Write 1.5");
+  }
+  bound.price = static_cast<int64_t>(std::llround(dollars * 1e6));
+  return bound;
+}
+
+void TellPlan(Context& context, const AwayPlan& plan) {
+  context.Say("This makes, in your account:");
+  for (const std::string& line : plan.makes) context.Say("  " + line);
+  const Bound& bound = plan.wish.bound;
+  context.Say("It may ask for " + Described(bound) + ": at most " +
+              PriceText(bound.price * bound.machines) + " at once.");
+  context.Say("Whoever can write to the bucket can make it ask for that.");
+  context.Say("It costs " + plan.costs + ".");
+}
+
+Status InstallThere(Context& context, const ControllerOptions& options) {
+  STOKER_ASSIGN(Bound bound, BoundOf(options));
+  STOKER_ASSIGN(const AwayPlan plan, client::PlanAway(context, options.where, std::move(bound)));
+  TellPlan(context, plan);
+  if (!options.yes && !context.Confirm("Make it?")) {
+    return Status(Code::kUsage, "nothing was made", "If you mean it, add --yes");
+  }
+  STOKER_ASSIGN(const auto done, client::InstallAway(context, options.where, plan));
+  for (const std::string& line : done) context.Say(line);
+  context.Say(
+      "it looks after the jobs from now on; 'stoker doctor' says what it did last, and "
+      "'stoker controller --uninstall " +
+      options.where + "' takes it away");
+  if (context.json) {
+    context.Print(json{{"installed", options.where},
+                       {"done", done},
+                       {"bound", json::parse(EncodeBound(plan.wish.bound))}}
+                      .dump() +
+                  "\n");
+  }
+  return Status::Ok();
+}
+
+Status UninstallThere(Context& context, const ControllerOptions& options) {
+  STOKER_ASSIGN(const auto taken, client::UninstallAway(context, options.where));
+  for (const std::string& line : taken) context.Say("took away " + line);
+  context.Say(taken.empty() ? "there was nothing to take away" : "nothing of it is left");
+  if (context.json) context.Print(json{{"taken", taken}}.dump() + "\n");
+  return Status::Ok();
+}
+
 Status Run(Context& context, const ControllerOptions& options) {
   if (options.install && options.uninstall) {
     return Status(Code::kUsage, "--install and --uninstall contradict each other",
                   "Give only one of them");
+  }
+  if (!options.where.empty()) {
+    if (options.install) return InstallThere(context, options);
+    if (options.uninstall) return UninstallThere(context, options);
+    return Status(Code::kUsage, "'" + Printable(options.where) +
+                                    "' is where --install or "
+                                    "--uninstall work, and neither is given");
   }
   if (options.install || options.uninstall) {
     STOKER_TRY(options.install ? client::InstallTimer(context) : client::UninstallTimer(context));
@@ -176,14 +266,43 @@ Verb ControllerVerb() {
   verb.description =
       "Looks after all running jobs, as every other command does: in a loop, once (--once), or "
       "every minute from a timer (--install). With it, a machine that dies while nobody looks is "
-      "replaced. It also removes what 'stoker gc' and 'stoker rm' have given up an hour ago. With "
+      "replaced. '--install aws' makes a function of Lambda that looks each "
+      "five minutes and when a machine ends, whether a computer of yours is on or not "
+      "(docs/away.md). It also removes what 'stoker gc' and 'stoker rm' have given up an hour ago. "
+      "With "
       "--json the loop prints a line for each pass that changed something or met "
       "new trouble.";
-  verb.examples = {"stoker controller --install", "stoker controller --once",
-                   "stoker controller --interval 5s --json"};
-  verb.options = {{"--once", "Look at all jobs once, then end", &options->once},
-                  {"--install", "Install a timer that runs it every minute", &options->install},
-                  {"--uninstall", "Remove the timer", &options->uninstall},
+  verb.examples = {"stoker controller --install",
+                   "stoker controller --install aws --type g5.xlarge --machines 2",
+                   "stoker controller --once", "stoker controller --interval 5s --json"};
+  verb.options = {{"WHERE",
+                   "With --install and --uninstall: a cloud in which a function looks after the "
+                   "jobs, instead of a timer here (aws)",
+                   &options->where},
+                  {"--once", "Look at all jobs once, then end", &options->once},
+                  {"--install", "Install a timer that runs it every minute, or what WHERE says",
+                   &options->install},
+                  {"--uninstall", "Remove it", &options->uninstall},
+                  {"--type", "A type of machine that a function may ask for; may be repeated",
+                   &options->types, "TYPE"},
+                  {"--region", "A region in which it may; may be repeated (that of the bucket)",
+                   &options->regions, "REGION"},
+                  {"--machines",
+                   "How many machines the ledger may have at once for it to ask for "
+                   "more (4)",
+                   &options->machines, "N"},
+                  {"--price",
+                   "What one may cost, in dollars an hour (the list price of the "
+                   "dearest --type)",
+                   &options->price, "DOLLARS"},
+                  {"--unknown-prices", "Machines of which no price is known may be asked for",
+                   &options->unknown_prices},
+                  {"--disk", "How many GiB of disk one may have (500)", &options->disk, "GIB"},
+                  {"--identity",
+                   "As what they act: of AWS the instance profile (that of the "
+                   "settings)",
+                   &options->identity, "NAME"},
+                  {"-y,--yes", "Make it without asking", &options->yes},
                   {"--interval", "The time between two looks", &options->interval, "DURATION"},
                   {"-v,--verbose", "Say more about each job", &options->verbose}};
   return verb;

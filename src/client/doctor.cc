@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
+#include "client/away.h"
 #include "client/tiers.h"
 #include "client/timer.h"
 #include "job/request.h"
@@ -269,7 +270,19 @@ class Doctor {
                          : ""));
   }
 
+  void Away() {
+    for (const AwaySeen& seen : SeeAway(client_)) {
+      std::string text = Told(seen);
+      if (seen.installed) text += "; set up " + HumanDuration(*seen.installed) + " ago";
+      if (!seen.version.empty()) text += "; it is stoker " + seen.version;
+      if (!seen.did.empty()) text += "; last: " + seen.did;
+      if (!seen.bound.empty()) text += "; it may ask for " + seen.bound;
+      Add("recovery away", IsLate(seen) || !seen.trouble.empty() ? "bad" : "ok", text);
+    }
+  }
+
   void Timer() {
+    Away();
     const bool installed = TimerInstalled(client_);
     Add("recovery timer", installed ? "ok" : "note",
         installed ? "installed"

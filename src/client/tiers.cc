@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "client/away.h"
 #include "client/submit/allocation.h"
 #include "client/submit/offers.h"
 #include "client/timer.h"
@@ -59,6 +60,9 @@ std::vector<std::string> RecoveryTiers(Client& client, const Job& job, const Job
         "a node asks for machines of its own provider alone; for another's, one of the others here "
         "does");
   }
+  const std::vector<AwaySeen> away = SeeAway(client);
+  for (const AwaySeen& seen : away) tiers.push_back(Told(seen));
+  if (!away.empty() && !TimerInstalled(client)) return tiers;
   tiers.push_back(
       TimerInstalled(client) ? "a timer on this machine (stoker controller --install)"
       : TimerPossible()
@@ -69,9 +73,11 @@ std::vector<std::string> RecoveryTiers(Client& client, const Job& job, const Job
   return tiers;
 }
 
-RecoveryInShort TellRecoveryInShort(const Client& client, const JobSpec& spec) {
+RecoveryInShort TellRecoveryInShort(Client& client, const JobSpec& spec) {
   RecoveryInShort told;
   told.timer = TimerInstalled(client) ? "a timer looks after it, too" : "no timer";
+  const std::vector<AwaySeen> away = SeeAway(client);
+  if (!away.empty()) told.timer = Told(away.front()) + ", looks after it, too";
   if (spec.on_stop == OnStop::kRestart && spec.num_nodes == 1) {
     // Nothing of the job lives while its machine is off.
     told.unusual =

@@ -22,7 +22,7 @@ struct RecoveryInShort {
   std::string timer;    // "no timer"
   std::string unusual;  // who looks after it besides a timer, where that is not as usual; else ""
 };
-RecoveryInShort TellRecoveryInShort(const Client& client, const JobSpec& spec);
+RecoveryInShort TellRecoveryInShort(Client& client, const JobSpec& spec);
 
 // True when the timer of `stoker controller --install` is set up for this user on this machine.
 bool TimerInstalled(const Client& client);

@@ -27,7 +27,10 @@ const BrokerTraits* TraitsOf(std::string_view provider) {
 }
 
 Providers::Providers(ProviderOptions options, Clock& clock)
-    : options_(std::move(options)), clock_(clock), brokers_(Registry().size()) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      hosts_(Registry().size()),
+      brokers_(Registry().size()) {}
 
 Providers::~Providers() = default;
 
@@ -52,6 +55,26 @@ Result<Broker*> Providers::At(std::string_view name) {
 Result<Provider*> Providers::Get(const std::string& name) {
   STOKER_ASSIGN(Broker * broker, At(name));
   return broker->Machines();
+}
+
+Result<AwayHost*> Providers::Away(std::string_view name) {
+  STOKER_TRY(At(name).status());
+  std::vector<std::string> able;
+  for (size_t i = 0; i < Registry().size(); ++i) {
+    const ProviderLine& line = Registry()[i];
+    if (line.away.host == nullptr) continue;
+    able.emplace_back(line.traits.infra.word);
+    if (line.traits.name != name) continue;
+    if (!hosts_[i]) {
+      STOKER_ASSIGN(hosts_[i], line.away.host(options_));
+    }
+    return hosts_[i].get();
+  }
+  return Status(Code::kInvalid,
+                "nothing of '" + Spelled(std::string(name)) +
+                    "' can look after jobs while nobody is at a desk",
+                "These can: " + Join(able, ", ") +
+                    "; 'stoker controller --install' alone installs a timer here");
 }
 
 Result<LocalProvider*> Providers::Local() {

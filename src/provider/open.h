@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "port/away.h"
 #include "port/broker.h"
 #include "port/clock.h"
 #include "port/provider.h"
@@ -31,12 +32,16 @@ class Providers {
   Result<Broker*> At(std::string_view name);
   // At(name)->Machines().
   Result<Provider*> Get(const std::string& name);
+  // What can look after jobs at the provider of that name while nobody is at a desk. Errors as At;
+  // kInvalid: nothing can there; and it cannot be asked.
+  Result<AwayHost*> Away(std::string_view name);
   // Machines of this computer.
   Result<LocalProvider*> Local();
 
  private:
   const ProviderOptions options_;
   Clock& clock_;
+  std::vector<std::unique_ptr<AwayHost>> hosts_;  // as brokers_
   std::vector<std::unique_ptr<Broker>> brokers_;  // by line of the registry; null: not made yet
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/registry.h"
 
+#include "provider/ec2/away/lambda_host.h"
 #include "provider/ec2/away/lambda_main.h"
 #include "provider/ec2/ec2_broker.h"
 #include "provider/ec2/ec2_platform.h"
@@ -42,7 +43,7 @@ std::vector<ProviderLine>& Lines() {
        MakeSshBroker,
        nullptr,
        {{kBoxVerb, [](const std::string& folder) { return BoxMain(folder); }}}},
-      {kEc2Broker, MakeEc2Broker, FindEc2Platform, {}, LambdaMain},
+      {kEc2Broker, MakeEc2Broker, FindEc2Platform, {}, nullptr, {LambdaMain, MakeLambdaHost}},
       {kGceBroker, MakeGceBroker, FindGcePlatform},
   };
   return lines;
@@ -71,7 +72,7 @@ void LearnPlaces() {
 
 std::optional<int> RunAway() {
   for (const ProviderLine& line : Registry()) {
-    const auto code = line.away == nullptr ? std::nullopt : line.away();
+    const auto code = line.away.main == nullptr ? std::nullopt : line.away.main();
     if (code) return code;
   }
   return std::nullopt;

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "port/allocation.h"
+#include "port/away.h"
 #include "port/broker.h"
 #include "port/clock.h"
 #include "port/node_platform.h"
@@ -23,6 +24,14 @@ struct ProviderProgram {
   int (*main)(const std::string& folder);  // returns the exit code
 };
 
+// What looks after jobs in that cloud while nobody is at a desk; nullptrs: it has no such thing.
+struct ProviderAway {
+  // Where this process is that, as its environment says: does it, and returns the exit code.
+  std::optional<int> (*main)() = nullptr;
+  // Sets it up and takes it away.
+  Result<std::unique_ptr<AwayHost>> (*host)(const ProviderOptions& options) = nullptr;
+};
+
 struct ProviderLine {
   const BrokerTraits& traits;
   std::unique_ptr<Broker> (*make)(const ProviderOptions& options, Clock& clock);
@@ -32,9 +41,7 @@ struct ProviderLine {
   std::vector<ProviderProgram> programs{};
   // Of a cluster inside of whose allocations jobs of this machine may be begun.
   const Allocations& (*allocations)() = nullptr;
-  // Where this process is what looks after jobs in that cloud while nobody is at a desk, as its
-  // environment says: does so, and returns the exit code. nullptr: the provider has no such thing.
-  std::optional<int> (*away)() = nullptr;
+  ProviderAway away{};
 };
 
 // All providers, in the order in which people see them. Its lines live as long as the process.
@@ -53,7 +60,7 @@ void LearnPlaces();
 // The body of `stoker VERB FOLDER`; null: no provider has such a process.
 int (*FindProviderProgram(std::string_view verb))(const std::string& folder);
 
-// What `away` of the first line that has something to do returns; unset: none has.
+// What `away.main` of the first line that has something to do returns; unset: none has.
 std::optional<int> RunAway();
 
 }  // namespace stoker

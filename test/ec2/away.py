@@ -3,11 +3,15 @@
 """The function of Lambda that looks after jobs while nobody is at a desk, run as Lambda runs it,
 with machines of EC2 that do not boot.
 
-    away.py [PART…]      recovers, bound, foreign, sweeps, newer"""
+    away.py [PART…]      recovers, bound, foreign, sweeps, newer, install, twice"""
 
+import base64
+import io
 import json
 import pathlib
 import sys
+import threading
+import zipfile
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
@@ -221,6 +225,160 @@ def test_newer(lab, check):
             told, error = away.call(TICK)
             check("another ledger is not looked after", told is None and "another one" in error["errorMessage"], (told, error))
         world.stoker("cancel", job)
+
+
+def parts(lab, ledger):
+    """What the account has of it: by boto3, and whatever is called like it."""
+    found = []
+    clients = {name: lab.below.client(name) for name in ("iam", "lambda", "events", "logs")}
+    found += [each["RoleName"] for each in clients["iam"].list_roles()["Roles"]]
+    found += [each["FunctionName"] for each in clients["lambda"].list_functions()["Functions"]]
+    found += [each["Name"] for each in clients["events"].list_rules()["Rules"]]
+    found += [each["logGroupName"] for each in clients["logs"].describe_log_groups()["logGroups"]]
+    return sorted(each for each in found if ledger in each)
+
+
+def hold_requests(lab, since, check):
+    """Each request is one of botocore's model, as far as its members are there and their types."""
+    import botocore.session
+    from botocore.validate import ParamValidator
+
+    session, count, bad = botocore.session.get_session(), 0, []
+    for each in lab.log[since:]:
+        if "oto" in each["agent"] or each["service"] not in ("lambda", "events", "logs") or not each.get("body"):
+            continue
+        model = session.get_service_model(each["service"])
+        for name in model.operation_names:
+            operation = model.operation_model(name)
+            uri = operation.http["requestUri"].split("/")
+            path = each["path"].split("/")
+            same = len(uri) == len(path) and all(a == b or a.startswith("{") for a, b in zip(uri, path, strict=True))
+            if each["service"] == "lambda":
+                if not same or operation.http["method"] != each["method"]:
+                    continue
+            elif name != each["action"]:
+                continue
+            count += 1
+            given = json.loads(each["body"])
+            if each["service"] == "lambda" and name != "CreateFunction":
+                given.setdefault("FunctionName", path[3])
+            for holder in (given, given.get("Code", {})):
+                if "ZipFile" in holder:
+                    holder["ZipFile"] = base64.b64decode(holder["ZipFile"])
+            told = ParamValidator().validate(given, operation.input_shape)
+            strange = set(given) - set(operation.input_shape.members)
+            if told.has_errors() or strange:
+                bad.append((name, told.generate_report(), strange))
+    check(f"{count} requests are valid by the model", count >= 8 and not bad, bad)
+
+
+def test_install(lab, check):
+    """Set up, found there, brought up to date, and taken away."""
+    with lab.world("install") as world:
+        job = submit(world)
+        ledger = json.loads(lab.s3.read("install/ledger.json"))["id"]
+        words = ["controller", "--install", "aws", "--type", "m5.large", "--machines", "3"]
+        words += ["--region", "us-east-1", "--region", "eu-west-1"]
+        asked = world.stoker(*words)
+        check(
+            "without a yes nothing is made, and all is said",
+            asked.returncode == 2 and not parts(lab, ledger) and "$ a month" in asked.stderr and "up to 3 machines" in asked.stderr,
+            asked.stderr,
+        )
+        since = len(lab.log)
+        made = world.stoker(*words, "--yes", "--json")
+        names = parts(lab, ledger)
+        check("role, function, log group and two rules are made", made.returncode == 0 and len(names) == 5, (made.stderr, names))
+        hold_requests(lab, since, check)
+        name = f"stoker-away-{ledger}"
+        there = lab.below.client("lambda").get_function(FunctionName=name)
+        settings = there["Configuration"]
+        alone = there["Concurrency"]["ReservedConcurrentExecutions"] == 1
+        check("a custom runtime, one call at a time", settings["Runtime"] == "provided.al2023" and alone, there)
+        check("it is tagged", there["Tags"] == {"stoker-ledger": ledger}, there["Tags"])
+        events = lab.below.client("events")
+        targets = [events.list_targets_by_rule(Rule=f"{name}-{rule}")["Targets"] for rule in ("time", "instances")]
+        check("both rules call it", all(each[0]["Arn"] == settings["FunctionArn"] for each in targets), targets)
+        rule = events.describe_rule(Name=f"{name}-time")
+        check("one of them each five minutes", rule["ScheduleExpression"] == "rate(5 minutes)", rule)
+        pattern = events.describe_rule(Name=f"{name}-instances")["EventPattern"]
+        check("the other when an instance changes", changed("i-1")["detail-type"] in json.loads(pattern)["detail-type"], pattern)
+        kept = lab.below.client("logs").describe_log_groups(logGroupNamePrefix=f"/aws/lambda/{name}")["logGroups"][0]
+        check("its log is kept for 30 days", kept["retentionInDays"] == 30, kept)
+        policy = json.loads(lab.below.client("lambda").get_policy(FunctionName=name)["Policy"])
+        tied = ["SourceArn" in str(each) for each in policy["Statement"]]
+        check("only its rules may call it", tied == [True, True], policy)
+        rights = lab.below.client("iam").get_role_policy(RoleName=name, PolicyName="stoker-away")["PolicyDocument"]
+        from test.lab.policy_lint import lint
+
+        # A launch is allowed by two statements together, and the linter looks at each by itself.
+        found = [each for each in lint([rights])[0] if not (each.startswith("RESOURCE_MISMATCH") and "ec2:RunInstances" in each)]
+        check("the linter finds nothing in its rights", not found, found)
+        again = world.stoker(*words, "--yes")
+        check("again is harmless", again.returncode == 0 and parts(lab, ledger) == names, again.stderr)
+        doctor = world.stoker("doctor").stdout
+        check("doctor names it", "recovery away" in doctor and "has not looked yet" in doctor, doctor)
+        shown = world.stoker("show", job).stdout
+        check("show names it as who looks after the job", "a function at EC2 in us-east-1" in shown, shown)
+        run_what_was_made(lab, world, check, job, settings, rights)
+        gone = world.stoker("controller", "--uninstall", "aws")
+        left = (parts(lab, ledger), lab.s3.keys("install/away/"))
+        check("nothing of it is left", gone.returncode == 0 and not any(left), (gone.stderr, left))
+        twice = world.stoker("controller", "--uninstall", "aws")
+        check("nor is it an error to say it again", twice.returncode == 0 and "nothing to take away" in twice.stderr, twice.stderr)
+        check("nobody names it any more", "a function at" not in world.stoker("show", job).stdout)
+        world.stoker("cancel", job)
+
+
+def run_what_was_made(lab, world, check, job, settings, rights):
+    """The code as it was uploaded, with the variables and the rights that the function has."""
+    created = ("POST", "/2015-03-31/functions")
+    made = [json.loads(each["body"]) for each in lab.log if (each.get("method"), each.get("path")) == created]
+    archive = zipfile.ZipFile(io.BytesIO(base64.b64decode(made[0]["Code"]["ZipFile"])))
+    check("the archive has one program", archive.namelist() == ["bootstrap"] and archive.testzip() is None)
+    check("which may be run", archive.getinfo("bootstrap").external_attr >> 16 == 0o100755)
+    folder = pathlib.Path(world.work) / "task"
+    folder.mkdir()
+    (folder / "bootstrap").write_bytes(archive.read("bootstrap"))
+    (folder / "bootstrap").chmod(0o755)
+    keys = lab.user("lambda", rights)
+    variables = {**lab.env(keys), **settings["Environment"]["Variables"], "AWS_REGION": "us-east-1"}
+    variables.pop("AWS_ENDPOINT_URL")
+    with Function(folder / "bootstrap", variables) as away:
+        away.call(TICK)
+        (machine,) = lab.machines(job)
+        lose(machine)
+        told, error = away.call(changed(machine.id))
+        check(
+            "it brings a job back with the rights that it has",
+            error is None and not told["troubles"] and len(lab.machines(job)) == 1,
+            (told, error),
+        )
+        doctor = world.stoker("doctor").stdout
+        check("doctor says what it did", "last: job " + job in doctor, doctor)
+
+
+def test_twice(lab, check):
+    """Two who install at once."""
+    with lab.world("twice") as world:
+        submit(world)
+        ledger = json.loads(lab.s3.read("twice/ledger.json"))["id"]
+        done = []
+        words = ("controller", "--install", "aws", "--type", "m5.large", "--yes")
+        threads = [threading.Thread(target=lambda: done.append(world.stoker(*words))) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        check("both are done", [each.returncode for each in done] == [0, 0], [each.stderr for each in done])
+        check("and there is one of each", len(parts(lab, ledger)) == 5, parts(lab, ledger))
+        world.stoker("controller", "--uninstall", "aws", check=True)
+        check("which goes", not parts(lab, ledger))
+        refused = world.stoker("controller", "--install", "gcp", "--type", "n1-standard-1", "--yes")
+        check("where nothing can, that is said", refused.returncode != 0 and "These can: aws" in refused.stderr, refused.stderr)
+        refused = world.stoker("controller", "--install", "aws", "--type", "p9.huge", "--yes")
+        check("a type without a known price is refused", refused.returncode != 0 and "--unknown-prices" in refused.stderr, refused.stderr)
+        world.stoker("cancel", "-")
 
 
 if __name__ == "__main__":

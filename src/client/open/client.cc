@@ -180,6 +180,11 @@ Result<Broker*> Client::broker(const std::string& name) {
   return all->At(name);
 }
 
+Result<AwayHost*> Client::away(const std::string& name) {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->Away(name);
+}
+
 Result<std::vector<Broker*>> Client::brokers() {
   STOKER_ASSIGN(Providers * all, providers());
   return all->All();

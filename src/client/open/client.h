@@ -60,6 +60,8 @@ class Client {
   // Errors: those of Providers::At, and settings that cannot be read.
   Result<Broker*> broker(const std::string& name);
   Result<std::vector<Broker*>> brokers();
+  // Errors: those of Providers::Away, and settings that cannot be read.
+  Result<AwayHost*> away(const std::string& name);
   Result<LocalProvider*> local_provider();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says when a name stood for several.

@@ -24,6 +24,7 @@ requires std::is_same_v<std::remove_const_t<T>, AwayNote>
 void Fields(A& a, T& t) {
   a.Need("format", t.format);
   a("installed", t.installed);
+  a("where", t.where);
   a("bound", t.bound);
   a("version", t.version);
   a("turn", t.turn);

@@ -26,6 +26,7 @@ struct AwayAsked {
 struct AwayNote {
   int format = kAwayFormat;
   WallTime installed;   // store's clock, as all times here; 0 = not known
+  std::string where;    // in which of the provider's regions
   std::string bound;    // for people; what counts is kept beside the reconciler
   std::string version;  // of the stoker that ran last
   std::string turn;     // who runs, "" = nobody

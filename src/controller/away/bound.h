@@ -7,21 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status.h"
+#include "port/away.h"
 
 namespace stoker {
-
-struct Bound {
-  std::vector<std::string> regions;  // in which it may ask
-  std::vector<std::string> types;    // of machine, exactly
-  int machines = 0;                  // of the ledger at once, whoever asked for them
-  int64_t price = 0;                 // of one machine, in millionths of a dollar an hour
-  bool unknown_prices = false;       // a machine of which no price is known may be asked for
-  int64_t disk_gib = 0;              // of one machine, beyond what its image brings
-  std::string identity;              // that its machines act as: of AWS an instance profile
-};
 
 // One line of JSON.
 std::string EncodeBound(const Bound& bound);

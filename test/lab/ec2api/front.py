@@ -51,6 +51,7 @@ class Front:
                 self.ec2_call(handler, scope, body, entry)
             else:
                 entry["action"] = _name_of(handler, body)
+                entry.update(method=handler.command, path=urllib.parse.urlsplit(handler.path).path, body=body)
                 if self.ec2.settings.verify and scope.service != "sts":
                     who = (scope, self.keyring, handler.command, handler.path)
                     verify(*who, handler.headers, body)

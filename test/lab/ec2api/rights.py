@@ -93,7 +93,10 @@ def _of(ec2, region, name):
         except Refusal:
             told = []
         tags = {each["Key"]: each["Value"] for each in told}
-    return _arn(region, kind, name), {f"aws:resourcetag/{k.lower()}": v for k, v in tags.items()}
+    context = {f"aws:resourcetag/{k.lower()}": v for k, v in tags.items()}
+    if name in held.instances:
+        context["ec2:instancetype"] = held.instances[name].asked.get("InstanceType", "")
+    return _arn(region, kind, name), context
 
 
 def _new_tags(region, asked, maker):
@@ -123,11 +126,13 @@ def _launch(ec2, region, asked):
     if reserved.get("CapacityReservationTarget"):
         target = reserved["CapacityReservationTarget"]
         kinds["capacity-reservation"] = target["CapacityReservationId"]
+    everywhere = {"aws:requestedregion": region}
     for kind, name in kinds.items():
-        yield "ec2:RunInstances", _arn(region, kind, name), {}
+        context = {"ec2:instancetype": asked.get("InstanceType", "")} if kind == "instance" else {}
+        yield "ec2:RunInstances", _arn(region, kind, name), {**everywhere, **context}
     for group in asked.get("SecurityGroupIds") or (cards and cards[0].get("Groups")) or []:
         arn, tags = _of(ec2, region, group)
-        yield "ec2:RunInstances", arn, tags
+        yield "ec2:RunInstances", arn, {**everywhere, **tags}
     yield from _new_tags(region, asked, "RunInstances")
     profile = ec2.behind.profile(asked.get("IamInstanceProfile", {}).get("Name", ""))
     for role in (profile or {}).get("Roles", []):

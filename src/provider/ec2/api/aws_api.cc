@@ -25,8 +25,10 @@ const char* VersionOf(const std::string& service) {
 
 // Of those that speak JSON.
 std::string TargetOf(const std::string& service) {
+  if (service == "ec2-instance-connect") return "AWSEC2InstanceConnectService.";
+  if (service == "events") return "AWSEvents.";
   if (service == "secretsmanager") return "secretsmanager.";
-  return service == "ec2-instance-connect" ? "AWSEC2InstanceConnectService." : "AmazonSSM.";
+  return service == "logs" ? "Logs_20140328." : "AmazonSSM.";
 }
 
 // A service of the whole cloud is signed for in one region.
@@ -55,10 +57,13 @@ Result<HttpResponse> AwsApi::SendOnce(const Call& call) {
   STOKER_ASSIGN(const std::string base, options_.url(call.service, call.region));
   STOKER_ASSIGN(const HttpUrl url, ParseHttpUrl(base));
   HttpRequest request;
-  request.method = "POST";
-  request.target = url.prefix + "/";
+  request.method = call.method;
+  request.target = url.prefix + call.path;
   request.headers = {{"Host", HostHeader(url)}};
-  if (call.json.empty()) {
+  if (call.path != "/") {
+    if (!call.json.empty()) request.headers.emplace_back("Content-Type", "application/json");
+    request.body = call.json;
+  } else if (call.json.empty()) {
     request.headers.emplace_back("Content-Type",
                                  "application/x-www-form-urlencoded; charset=utf-8");
     request.body = QueryBody(call.action, VersionOf(call.service), call.params);
@@ -127,7 +132,7 @@ void AwsApi::DropKept() {
 std::string AwsApi::Question(const Call& call) const {
   const auto url = options_.url(call.service, call.region);
   std::string text = url.value_or("") + "\n" + call.service + "\n" + call.region + "\n" +
-                     call.action + "\n" + call.json;
+                     call.action + "\n" + call.method + call.path + "\n" + call.json;
   for (const auto& [name, value] : call.params) text += "\n" + name + "=" + value;
   return Sha256Hex(text);
 }

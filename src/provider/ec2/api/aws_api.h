@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of Amazon's services that speak forms and XML (EC2, IAM, STS) or JSON (SSM, Secrets
-// Manager). Inside provider and vault only.
+// Calls of Amazon's services that speak forms and XML (EC2, IAM, STS), JSON (SSM, Secrets Manager,
+// EventBridge, CloudWatch Logs) or REST (Lambda). Inside provider and vault only.
 #pragma once
 
 #include <atomic>
@@ -42,6 +42,9 @@ struct Call {
   std::string action;
   Params params = {};     // of a form
   std::string json = "";  // of those that speak JSON, instead
+  // Of "lambda": "GET" and "/2015-03-31/functions/NAME"; `action` is its name for people.
+  std::string method = "POST";
+  std::string path = "/";
   // An answer to the same question, asked with the same keys, will do if it is not older.
   Duration good_for = {};
   bool anew = false;  // such an answer will not do, but this one is kept for others

@@ -45,6 +45,9 @@ Failure ParseFailure(const HttpResponse& answer) {
       if (out.message.empty()) out.message = Member(json, "Message");
     }
   }
+  // REST says it in a header: "ResourceNotFoundException:http://…".
+  const std::string* type = FindHeader(answer.headers, "x-amzn-ErrorType");
+  if (out.code.empty() && type != nullptr) out.code = type->substr(0, type->find(':'));
   out.code = Printable(CutText(out.code, 100));
   out.message = Printable(CutText(out.message, kMostMessage));
   return out;

@@ -26,7 +26,7 @@ struct Failure {
   std::string code;
   std::string message;  // printable; cut to a sensible length
 };
-// Of EC2's XML, of that of STS and IAM, and of the JSON of SSM.
+// Of EC2's XML, of that of STS and IAM, and of the JSON of the others.
 Failure ParseFailure(const HttpResponse& answer);
 
 }  // namespace stoker::ec2

@@ -3,6 +3,9 @@
 
 #include "provider/ec2/away/ec2_asked.h"
 #include "provider/ec2/away/lambda_event.h"
+#include "provider/ec2/away/lambda_parts.h"
+#include "provider/ec2/away/lambda_policy.h"
+#include "provider/ec2/away/one_file_zip.h"
 #include "provider/ec2/ec2_options.h"
 
 namespace stoker {
@@ -84,6 +87,47 @@ TEST(AskedOfEc2, DisksDoNotOverflow) {
   ask.options = ec2::EncodeOptions(options);
   const auto asked = AskedOfEc2(ask);
   if (asked.ok()) EXPECT_EQ(asked->disk_gib, 20 * most);
+}
+
+TEST(OneFileZip, HasTheSameBytesEachTime) {
+  const std::string zip = ec2::OneFileZip("bootstrap", std::string(100'000, 'x'));
+  EXPECT_EQ(zip.substr(0, 4), std::string("PK\x03\x04", 4));
+  EXPECT_LT(zip.size(), 1'000U);
+  EXPECT_EQ(zip, ec2::OneFileZip("bootstrap", std::string(100'000, 'x')));
+  EXPECT_NE(ec2::CodeDigest(zip), ec2::CodeDigest(ec2::OneFileZip("bootstrap", "y")));
+}
+
+TEST(Base64, IsAsEverywhere) {
+  EXPECT_EQ(ec2::Base64(""), "");
+  EXPECT_EQ(ec2::Base64("f"), "Zg==");
+  EXPECT_EQ(ec2::Base64("foobar"), "Zm9vYmFy");
+}
+
+TEST(LambdaParts, WhatIsMadeIsTakenAway) {
+  const ec2::LambdaNames names("l1");
+  std::string endings;
+  for (const ec2::Call& call : ec2::Endings("l1", "us-east-1")) {
+    endings += call.action + call.path + call.json;
+    for (const auto& [name, value] : call.params) endings += value;
+  }
+  for (const std::string& name :
+       {names.function, names.role, names.log_group, names.rules[0], names.rules[1]}) {
+    EXPECT_NE(endings.find(name), std::string::npos) << name;
+  }
+}
+
+TEST(LambdaPolicy, LimitsWhatIsLaunched) {
+  Bound bound;
+  bound.regions = {"us-east-1"};
+  bound.types = {"m5.large"};
+  const auto policy = ec2::LambdaPolicy(R"({"Version": "2012-10-17", "Statement": []})", bound,
+                                        "l1", "aws", "arn:aws:iam::1:role/node", "/aws/lambda/f");
+  ASSERT_TRUE(policy.ok());
+  EXPECT_NE(policy->find(R"("ec2:InstanceType":["m5.large"])"), std::string::npos) << *policy;
+  EXPECT_NE(policy->find(R"("aws:RequestedRegion":["us-east-1"])"), std::string::npos);
+  EXPECT_NE(policy->find("arn:aws:iam::1:role/node"), std::string::npos);
+  EXPECT_EQ(policy->find("CreateLogGroup"), std::string::npos);
+  EXPECT_FALSE(ec2::LambdaPolicy("[]", bound, "l1", "aws", "", "").ok());
 }
 
 }  // namespace

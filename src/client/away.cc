@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/away.h"
+
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "controller/away/away_note.h"
+#include "controller/away/bound.h"
+#include "ledger/places.h"
+#include "spec/text/infra.h"
+
+namespace stoker::client {
+namespace {
+
+// It looks each five minutes; a run that failed is repeated within three.
+constexpr Duration kLate = Duration::Minutes(15);
+
+Result<Infra> Place(const std::string& word) {
+  const auto infra = CheckInfra("WHERE", word);
+  if (infra.ok()) return ParseInfra(*infra);
+  return Status(Code::kUsage, infra.status().message(), infra.status().next());
+}
+
+// Again while others, a run of it among them, write it too.
+Status Note(Ledger& ledger, const std::string& provider, const AwayPlan& plan) {
+  for (int time = 0; time < 10; ++time) {
+    STOKER_ASSIGN(AwayRead read, ReadAway(ledger, provider));
+    if (read.note.installed.ms == 0) read.note.installed = read.store_now;
+    read.note.where = plan.wish.where;
+    read.note.bound = Described(plan.wish.bound);
+    const auto written = WriteAway(ledger, provider, read);
+    if (!written.status().Is(Code::kConflict)) return written.status();
+  }
+  return Status(Code::kBusy, "what was set up could not be noted in the ledger: others write it",
+                "Run this again");
+}
+
+}  // namespace
+
+Result<AwayPlan> PlanAway(Client& client, const std::string& infra, Bound bound) {
+  STOKER_ASSIGN(const Infra parts, Place(infra));
+  STOKER_ASSIGN(AwayHost * host, client.away(parts.provider));
+  STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  AwayWish wish;
+  wish.ledger = ledger->id();
+  wish.store = &ledger->store();
+  wish.where = parts.where;
+  wish.bound = std::move(bound);
+  wish.binary = client.self_exe();
+  return host->Plan(wish);
+}
+
+Result<std::vector<std::string>> InstallAway(Client& client, const std::string& infra,
+                                             const AwayPlan& plan) {
+  STOKER_ASSIGN(const Infra parts, Place(infra));
+  STOKER_ASSIGN(AwayHost * host, client.away(parts.provider));
+  STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  // Before anything is made, so that --uninstall knows where to look.
+  STOKER_TRY(Note(*ledger, parts.provider, plan));
+  return host->Install(plan);
+}
+
+Result<std::vector<std::string>> UninstallAway(Client& client, const std::string& infra) {
+  STOKER_ASSIGN(const Infra parts, Place(infra));
+  STOKER_ASSIGN(AwayHost * host, client.away(parts.provider));
+  STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  STOKER_ASSIGN(const auto noted, NotedPlaces(ledger->store(), parts.provider));
+  std::set<std::string> where(noted.begin(), noted.end());
+  if (!parts.where.empty()) where.insert(parts.where);
+  // One that cannot be read is taken away with the rest.
+  const auto read = ReadAway(*ledger, parts.provider);
+  if (read.ok() && !read->note.where.empty()) where.insert(read->note.where);
+  if (where.empty()) {
+    return Status(Code::kInvalid, "the ledger has noted no region of " + Printable(infra),
+                  "Name the one in which to look: " + Printable(infra) + "/REGION");
+  }
+  STOKER_ASSIGN(auto taken, host->Uninstall(ledger->id(), {where.begin(), where.end()}));
+  STOKER_TRY(RemoveAway(*ledger, parts.provider));
+  return taken;
+}
+
+std::vector<AwaySeen> SeeAway(Client& client) {
+  std::vector<AwaySeen> all;
+  const auto ledger = client.ledger();
+  if (!ledger.ok()) return all;
+  for (const std::string& provider : AwayProviders(**ledger).value_or(std::vector<std::string>())) {
+    AwaySeen seen;
+    const auto broker = client.broker(provider);
+    seen.title = broker.ok() ? (*broker)->traits().title : Printable(provider);
+    const auto read = ReadAway(**ledger, provider);
+    if (!read.ok()) {
+      seen.trouble = read.status().ToString();
+    } else {
+      const AwayNote& note = read->note;
+      seen.where = Printable(note.where);
+      seen.bound = Printable(note.bound);
+      seen.version = Printable(note.version);
+      seen.did = Printable(note.did);
+      if (note.installed.ms > 0) seen.installed = read->store_now - note.installed;
+      if (note.looked.ms > 0) seen.looked = read->store_now - note.looked;
+    }
+    all.push_back(std::move(seen));
+  }
+  return all;
+}
+
+bool IsLate(const AwaySeen& seen) {
+  if (seen.looked) return *seen.looked > kLate;
+  return !seen.installed || *seen.installed > kLate;
+}
+
+std::string Told(const AwaySeen& seen) {
+  std::string text = "a function at " + seen.title;
+  if (!seen.where.empty()) text += " in " + seen.where;
+  if (!seen.trouble.empty()) return text + ", of which nothing can be read: " + seen.trouble;
+  text += seen.looked ? ", which looked " + HumanDuration(*seen.looked) + " ago"
+                      : ", which has not looked yet";
+  if (IsLate(seen)) text += " and should have looked since: see its log, or 'stoker doctor'";
+  return text;
+}
+
+}  // namespace stoker::client

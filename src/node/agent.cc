@@ -83,7 +83,11 @@ Agent::Agent(NodeParts parts, std::string cache_dir)
         Saving saving;
         if (run && notice) saving = run->running.SavingNow(ended_unsaved_);
         Post(SavingSeen{saving});
-        if (run) run->running.SayNotice(notice, saving);
+        if (!run) return;
+        run->running.SayNotice(notice, saving);
+        if (!notice) return run->hooks.Withdrawn();
+        const Duration left = notice->until - parts_.clock.Wall();
+        run->hooks.Noticed(*notice, left - PlanDrain(left, saving).kill_before);
       },
       [this](const PlatformAdvice& advice) {
         std::shared_ptr<AttemptRun> run;
@@ -387,6 +391,7 @@ void Agent::Do(const AskForCheckpoint&) {
     const Saving saving = run_->running.SavingNow(ended_unsaved_);
     Post(SavingSeen{saving});
     run_->running.SayMove(*notice, saving);
+    run_->hooks.Noticed(*notice, notice->until - parts_.clock.Wall());
   }
   if (run_->running.AskForCheckpoint() && notice) {
     Post(ProgramSignalled{spec_.checkpoints.signal == "SIGTERM"});

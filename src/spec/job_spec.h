@@ -79,6 +79,30 @@ struct IdleGpuSpec {
   bool operator==(const IdleGpuSpec&) const = default;
 };
 
+// A script of the job's own, run on each of its nodes beside what stoker does.
+struct HookSpec {
+  static constexpr Duration kLimit = Duration::Seconds(30);
+  std::string run;          // shell; "" = none
+  Duration limit = kLimit;  // > 0; its processes are ended then
+  bool operator==(const HookSpec&) const = default;
+};
+
+struct HooksSpec {
+  HookSpec on_notice;   // the machine is to be taken, or the job moves
+  HookSpec on_failure;  // the program has failed by itself
+  HookSpec on_end;      // the program has ended and its machine stays: it succeeded, failed, was
+                        // stopped
+  bool operator==(const HooksSpec&) const = default;
+};
+
+struct HookName {
+  const char* name;  // as the job file has it
+  HookSpec HooksSpec::*which;
+};
+inline constexpr HookName kHookNames[] = {{"on_notice", &HooksSpec::on_notice},
+                                          {"on_failure", &HooksSpec::on_failure},
+                                          {"on_end", &HooksSpec::on_end}};
+
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long
@@ -143,6 +167,7 @@ struct JobSpec {
   std::string tensorboard;     // the only folder with event files; "" = any
   bool wandb_one_run = false;  // all attempts are one run of W&B's: contract/environment.h
   LimitsSpec limits;
+  HooksSpec hooks;
   RecoverySpec job_recovery;
   PlaceSections sections;  // what single providers are asked for besides `resources`
   RecoveryMode recovery = RecoveryMode::kNode;

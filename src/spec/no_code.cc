@@ -89,7 +89,9 @@ void CheckCodeGoesAlong(ParseState* state) {
                         "Write 'workdir: .' to take the job file's folder along");
     return;
   }
-  std::vector<std::string> words = WordsOf(spec.setup + "\n" + spec.run);
+  std::string scripts = spec.setup + "\n" + spec.run;
+  for (const HookName& hook : kHookNames) scripts += "\n" + (spec.hooks.*hook.which).run;
+  std::vector<std::string> words = WordsOf(scripts);
   words.insert(words.end(), spec.argv.begin(), spec.argv.end());
   std::vector<std::string> named = beside.Named(words);
   if (named.empty()) return;

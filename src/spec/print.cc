@@ -109,6 +109,16 @@ void PrintProgram(const JobSpec& spec, std::string* out) {
   if (!spec.argv.empty()) *out += "command: " + List(spec.argv) + "\n";
 }
 
+void PrintHooks(const JobSpec& spec, std::string* out) {
+  if (spec.hooks != HooksSpec()) *out += "hooks:\n";
+  for (const HookName& name : kHookNames) {
+    const HookSpec& hook = spec.hooks.*name.which;
+    if (hook.run.empty()) continue;
+    *out += std::string("  ") + name.name + ": {run: " + JsonString(hook.run) +
+            ", limit: " + FormatDuration(hook.limit) + "}\n";
+  }
+}
+
 // An entry that is only a path stays one: binaries that know no maps here read it.
 void PrintOutputs(const JobSpec& spec, std::string* out) {
   if (!spec.outputs_given) return;
@@ -177,6 +187,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   if (spec.limits.kept_files) {
     out += "  kept_files: " + std::to_string(*spec.limits.kept_files) + "\n";
   }
+  PrintHooks(spec, &out);
   out += std::string("recovery: ") +
          (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";
   if (spec.on_stop == OnStop::kRestart) out += "on_stop: restart\n";

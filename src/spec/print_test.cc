@@ -239,6 +239,11 @@ JobSpec RandomSpec(Prng* prng) {
     spec.limits.idle_gpu = {static_cast<int>(prng->Between(1, 100)),
                             Duration::Ms(prng->Between(1, 1LL << 40))};
   }
+  for (const HookName& hook : kHookNames) {
+    if (!prng->Chance(1, 2)) continue;
+    spec.hooks.*hook.which = {"echo \"ü\" '$X' # " + RandomName(prng) + "\n",
+                              Duration::Ms(prng->Between(1000, 600'000))};
+  }
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
   spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
   if (prng->Chance(1, 2)) spec.keep_failed = Duration::Ms(prng->Between(60'000, 86'400'000));

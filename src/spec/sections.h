@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "spec/job_spec.h"
+#include "spec/program.h"
 #include "spec/text/spec_reader.h"
 
 namespace stoker {
@@ -39,6 +40,7 @@ void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader* reader,
                         JobSpec* spec);
+void ReadHooks(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
 void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);
 // Of checkpoints.path and outputs: as it is written, less "./" and a last '/'. nullopt = an error

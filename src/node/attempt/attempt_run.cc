@@ -9,8 +9,9 @@ AttemptRun::AttemptRun(AttemptParts parts, AttemptConfig config)
     : here(parts, std::move(config)),
       keepers(here),
       staging(here, keepers),
-      running(here, keepers),
-      finalizing(here, keepers, staging, running) {
+      hooks(here),
+      running(here, keepers, hooks),
+      finalizing(here, keepers, staging, running, hooks) {
   if (here.config.limiter == nullptr) return;
   const ResourcesSpec& asked = here.config.spec.resources;
   here.config.limiter->Ask({asked.memory.value_or(0), asked.cpus.value_or(0)});

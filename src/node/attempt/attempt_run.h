@@ -4,6 +4,7 @@
 
 #include "node/attempt/context.h"
 #include "node/attempt/finalizing.h"
+#include "node/attempt/hooks.h"
 #include "node/attempt/keepers.h"
 #include "node/attempt/running.h"
 #include "node/attempt/staging.h"
@@ -19,6 +20,7 @@ struct AttemptRun {
   AttemptContext here;
   AttemptKeepers keepers;
   Staging staging;
+  Hooks hooks;
   Running running;
   Finalizing finalizing;
 };

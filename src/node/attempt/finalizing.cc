@@ -32,8 +32,10 @@ Status Finalizing::Finalize(const FinalizeAttempt& action) {
   running_.Join();
   here_.container.reset();  // nothing of the program lives
   here_.log.FlushMask();
+  hooks_.Ended(action);  // beside what follows
   here_.log.Does("uploading");
   const Status synced = Sync(action);
+  if (synced.ok()) hooks_.Settle(hurried_);
   // Lines last: what the uploads have to say is among them.
   if (!synced.ok()) SayNow(synced, action.deadline.has_value());
   if (!action.deadline && !hurried_) running_.FinishFacts(kFactsWithin);
@@ -88,6 +90,8 @@ void Finalizing::GiveUp() {
     lost_ = lost;
   }
   if (keepers_.outputs() != nullptr) keepers_.outputs()->GiveUp();
+  hurried_ = true;
+  hooks_.Settle(hurried_);
   MoveUnsavedAway(!lost.empty());
   here_.log.Say("stoker: gave up saving what is left");
   if (here_.log.is_open()) (void)here_.log.pump().ShipAll(Duration::Ms(200));

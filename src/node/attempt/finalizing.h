@@ -11,6 +11,7 @@
 #include "agent/supervisor.h"
 #include "checkpoint/as_left.h"
 #include "node/attempt/context.h"
+#include "node/attempt/hooks.h"
 #include "node/attempt/keepers.h"
 #include "node/attempt/running.h"
 #include "node/attempt/staging.h"
@@ -22,8 +23,9 @@ namespace stoker::node {
 class Finalizing {
  public:
   // All must outlive it.
-  Finalizing(AttemptContext& here, AttemptKeepers& keepers, Staging& staging, Running& running)
-      : here_(here), keepers_(keepers), staging_(staging), running_(running) {}
+  Finalizing(AttemptContext& here, AttemptKeepers& keepers, Staging& staging, Running& running,
+             Hooks& hooks)
+      : here_(here), keepers_(keepers), staging_(staging), running_(running), hooks_(hooks) {}
 
   // A former agent of this machine had kept all that there was. Before Finalize.
   void AllIsSaved() { forerunners_kept_ = true; }
@@ -53,6 +55,7 @@ class Finalizing {
   AttemptKeepers& keepers_;
   Staging& staging_;
   Running& running_;
+  Hooks& hooks_;
   bool forerunners_kept_ = false;  // or nothing is left to do for them
   bool left_kept_ = false;         // or was tried
   std::string said_;               // of what does not work, last

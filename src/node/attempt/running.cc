@@ -82,6 +82,7 @@ Status Running::Start(const StartProgram& start, const Staged& staged,
     command.cwd = here_.WorkDir();
   }
   STOKER_TRY(Equip(here_, start.addresses, command));
+  hooks_.ProgramStarts(command);
   here_.log.pump().SetBegun();
   auto begun = here_.Runner().Start(command, here_.log.Sink());
   SayWhatIsNotHeld(here_);

@@ -14,6 +14,7 @@
 
 #include "agent/supervisor.h"
 #include "node/attempt/context.h"
+#include "node/attempt/hooks.h"
 #include "node/attempt/keepers.h"
 #include "node/attempt/program.h"
 #include "node/ran/ran_teller.h"
@@ -32,8 +33,9 @@ struct UsageInput {
 // Any thread, but for Start, Terminate (the main thread) and Join.
 class Running {
  public:
-  // Both must outlive it.
-  Running(AttemptContext& here, AttemptKeepers& keepers) : here_(here), keepers_(keepers) {}
+  // All must outlive it.
+  Running(AttemptContext& here, AttemptKeepers& keepers, Hooks& hooks)
+      : here_(here), keepers_(keepers), hooks_(hooks) {}
   ~Running();  // ends the program
 
   // Once. `ended` is called from a thread of this when the main process ended, `broken` from
@@ -75,6 +77,7 @@ class Running {
 
   AttemptContext& here_;
   AttemptKeepers& keepers_;
+  Hooks& hooks_;
   mutable std::mutex mutex_;    // guards what follows, up to left_behind_
   std::shared_ptr<Task> task_;  // once there, it stays
   TaskUsage usage_;

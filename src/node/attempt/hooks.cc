@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/attempt/hooks.h"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/time.h"
+#include "node/attempt/program.h"
+
+namespace stoker::node {
+
+// One hook to run. `until`: the event's own end, which may be nearer than the hook's limit.
+struct Hooks::Event {
+  const char* name;
+  const HookSpec& hook;
+  const std::atomic<bool>& stop;
+  const char* why_stopped;
+  std::optional<MonoTime> until = {};
+  contract::Environment facts = {};
+};
+
+Hooks::~Hooks() {
+  settled_ = stop_ = true;
+  if (at_notice_.joinable()) at_notice_.join();
+  if (at_end_.joinable()) at_end_.join();
+}
+
+void Hooks::ProgramStarts(const TaskCommand& command) {
+  const std::lock_guard lock(mutex_);
+  program_ = command;
+}
+
+std::optional<TaskCommand> Hooks::CommandOf(const Event& event) {
+  const std::lock_guard lock(mutex_);
+  if (!program_) return std::nullopt;
+  contract::Environment env = program_->env;
+  env.emplace_back("STOKER_EVENT", event.name + 3);  // less "on_"
+  for (const auto& fact : event.facts) env.push_back(fact);
+  TaskCommand command = ShellCommand(here_, event.hook.run, std::move(env));
+  command.host = program_->host;
+  command.lock = program_->lock;
+  command.out = LogStream::kSystem;
+  command.err = LogStream::kSystem;
+  return command;
+}
+
+void Hooks::Run(const Event& event) {
+  const std::string name = std::string("stoker: hooks: ") + event.name;
+  const auto command = CommandOf(event);
+  if (!command) return here_.log.Say(name + " is not run: the program has not run here");
+  const MonoTime begun = here_.clock.Mono();
+  MonoTime until = begun + event.hook.limit;
+  std::string limit = "its limit of " + FormatDuration(event.hook.limit);
+  if (event.until && *event.until < until) {
+    until = *event.until;
+    limit = "all that the notice leaves it";
+  }
+  auto task = here_.runner.Start(*command, here_.log.Sink());
+  if (!task.ok()) return here_.log.Say(name + ": " + task.status().ToString());
+  here_.log.Say(name + " has begun");
+  std::optional<TaskExit> exit;
+  while (!exit && here_.clock.Mono() < until && !event.stop) exit = (*task)->Wait(100);
+  (void)(*task)->End();
+  const std::string took = " after " + HumanDuration(here_.clock.Mono() - begun);
+  if (exit) {
+    here_.log.Say(name + " ended with exit code " + std::to_string(exit->ShellCode()) + took);
+  } else {
+    here_.log.Say(name + " was ended" + took + ": " + (event.stop ? event.why_stopped : limit));
+  }
+}
+
+void Hooks::Noticed(const Notice& notice, Duration lead) {
+  const HookSpec& hook = here_.config.spec.hooks.on_notice;
+  const std::lock_guard lock(mutex_);
+  if (hook.run.empty() || noticed_ || settled_) return;
+  noticed_ = true;
+  if (at_notice_.joinable()) at_notice_.join();  // of a notice that was withdrawn
+  Event event{"on_notice", hook, settled_, "the program's part of this attempt is kept"};
+  event.until = here_.clock.Mono() + lead;
+  event.facts = {{"STOKER_NOTICE", notice.action},
+                 {"STOKER_NOTICE_SECONDS", std::to_string(lead.ms / 1000)}};
+  at_notice_ = std::thread([this, event = std::move(event)] { Run(event); });
+}
+
+void Hooks::Withdrawn() {
+  const std::lock_guard lock(mutex_);
+  noticed_ = false;
+}
+
+void Hooks::Ended(const FinalizeAttempt& action) {
+  const HooksSpec& hooks = here_.config.spec.hooks;
+  const int code = action.exit.ShellCode();
+  const bool failed = code != 0 && !action.signalled;
+  const std::lock_guard lock(mutex_);
+  if (ended_ || !action.started || action.deadline) return;
+  ended_ = true;
+  if (hooks.on_end.run.empty() && (hooks.on_failure.run.empty() || !failed)) return;
+  const contract::Environment facts = {{"STOKER_EXIT_CODE", std::to_string(code)}};
+  at_end_ = std::thread([this, &hooks, failed, facts] {
+    const char* stopped = "what is left is not waited for any longer";
+    if (failed && !hooks.on_failure.run.empty())
+      Run({"on_failure", hooks.on_failure, stop_, stopped, {}, facts});
+    if (!hooks.on_end.run.empty()) Run({"on_end", hooks.on_end, stop_, stopped, {}, facts});
+    end_over_ = true;
+  });
+}
+
+void Hooks::Settle(const std::atomic<bool>& hurried) {
+  settled_ = true;
+  if (at_notice_.joinable()) at_notice_.join();
+  if (!at_end_.joinable()) return;
+  here_.log.Does("hooks");
+  while (!end_over_ && !hurried) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  stop_ = true;
+  at_end_.join();
+}
+
+}  // namespace stoker::node

@@ -325,17 +325,32 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     const Status done = provider.ok() ? (*provider)->Terminate(id) : provider.status();
     keep(done.WithContext("ending " + id));
   }
-  if (forget_ && IsFinal(job.state) && !job.secrets_in.empty() && !forgotten_.contains(job.id)) {
-    const Status forgot = forget_(job, spec);
-    if (!forgot.transient()) forgotten_.insert(job.id);
-    keep(forgot.WithContext("removing its secrets"));
-  }
-  if (decision.retire) {
-    const Status indexed = AppendSummary(ledger_, job);
-    keep(indexed);
-    if (indexed.ok() || BugIsOn("retires-unindexed")) keep(RemoveActive(ledger_, job.id));
-  }
   return first;
+}
+
+Teller::Told Controller::TellEvents(const JobSpec& spec, PassResult* result) {
+  if (!teller_) return {};
+  const auto told = teller_->Tell(result->job, spec, result->store_now, result->reports);
+  if (!told.ok()) {
+    result->trouble = told.status();
+    return {.pending = true};
+  }
+  for (const std::string& note : told->notes) result->notes.push_back(note);
+  return *told;
+}
+
+Status Controller::ForgetSecrets(const Job& job, const JobSpec& spec) {
+  if (!forget_ || job.secrets_in.empty() || forgotten_.contains(job.id)) return Status::Ok();
+  const Status forgot = forget_(job, spec);
+  if (!forgot.transient()) forgotten_.insert(job.id);
+  return forgot.WithContext("removing its secrets");
+}
+
+Status Controller::Retire(const Job& job) {
+  const Status indexed = AppendSummary(ledger_, job);
+  if (!indexed.ok() && !BugIsOn("retires-unindexed")) return indexed;
+  const Status removed = RemoveActive(ledger_, job.id);
+  return indexed.ok() ? removed : indexed;
 }
 
 // What a provider has refused is known to whoever looks next, were it in a week.
@@ -467,10 +482,22 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     result.changed = true;
   }
   const Status kept = looks ? KeepQuietNodesOf(*looks, result) : Status::Ok();
+  // Of a job that goes on, machines come first. Of one that has ended, a node may be telling it.
+  const bool over = IsFinal(result.job.state);
+  Teller::Told told;
+  if (over) told = TellEvents(*spec, &result);
+  if (told.busy) decision.terminate.clear();
   Status acted = Act(result.job, *spec, decision, &outcomes);
   const Status noted = Note(job_id, outcomes, &result);
   if (acted.ok()) acted = noted;
   if (acted.ok()) acted = kept;
+  if (!over) (void)TellEvents(*spec, &result);
+  const Status forgot = over && !told.pending ? ForgetSecrets(result.job, *spec) : Status::Ok();
+  if (acted.ok()) acted = forgot;
+  if (decision.retire && !told.pending) {  // nobody looks after the job later
+    const Status retired = Retire(result.job);
+    if (acted.ok()) acted = retired;
+  }
   if (!acted.ok()) result.trouble = acted;
   return result;
 }
@@ -501,7 +528,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerSnapshot& l
   const Decision decision = Reconcile(known.job, *spec, seen);
   const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
                     !decision.retire && !decision.want_checkpoints &&
-                    !MindsQuietNodes(known.job, seen);
+                    !MindsQuietNodes(known.job, seen) &&
+                    !(teller_ && teller_->Pending(known.job, *spec, seen.now));
   if (!idle) return Pass(job_id);
   result.notes = decision.notes;
   return result;
@@ -517,6 +545,7 @@ void Controller::KeepOnly(const std::set<std::string>& jobs) {
     std::erase_if(*some, [&](const std::string& job) { return !jobs.contains(job); });
   }
   reports_.KeepOnly(jobs);
+  if (teller_) teller_->KeepOnly(jobs);
   std::set<std::string> specs;
   for (const auto& [id, read] : records_) specs.insert(read.job.spec_digest);
   std::erase_if(specs_, [&](const auto& entry) { return !specs.contains(entry.first); });

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "controller/ledger_snapshot.h"
+#include "controller/teller.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
 #include "ledger/quiet_nodes.h"
@@ -79,6 +80,8 @@ class Controller {
   // it begins any more. Its error is a trouble of the pass and holds nothing up; gc clears up then.
   using Forget = std::function<Status(const Job& job, const JobSpec& spec)>;
   void ForgetWith(Forget forget) { forget_ = std::move(forget); }
+  // Events of jobs are told from here. It must outlive this.
+  void TellThrough(Notifier& notifier) { teller_.emplace(ledger_, notifier); }
   // Lets go of what it remembers of other jobs: they have ended.
   void KeepOnly(const std::set<std::string>& jobs);
 
@@ -127,6 +130,9 @@ class Controller {
   Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision, Outcomes* outcomes);
   Status Send(const Job& job, const JobSpec& spec, const Request& request, Outcomes* outcomes);
+  Teller::Told TellEvents(const JobSpec& spec, PassResult* result);
+  Status ForgetSecrets(const Job& job, const JobSpec& spec);
+  Status Retire(const Job& job);
   Status Note(const std::string& job, const Outcomes& outcomes, PassResult* result);
 
   Ledger& ledger_;
@@ -149,6 +155,7 @@ class Controller {
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
   std::set<std::string> submitted_;
   bool keep_quiet_nodes_ = false;
+  std::optional<Teller> teller_;  // unset: nobody is told from here
   std::string asks_only_;         // "" = it may ask all
   std::set<std::string> heeded_;  // jobs of which it has asked for what others had kept
 };

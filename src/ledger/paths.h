@@ -66,6 +66,8 @@ inline std::string Box(const std::string& job, const std::string& token) {
 }
 // What observers that look once saw of quiet nodes.
 inline std::string QuietNodes(const std::string& job) { return Job(job) + "looks.json"; }
+// "<event>.<entry>.<try>.json": whom what was told, and when (ledger/notified.h).
+inline std::string Notified(const std::string& job) { return Job(job) + "notified/"; }
 // Written by who follows the log; its age tells the agent whether somebody does.
 inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
 // A place of a provider in which machines of this ledger may be.

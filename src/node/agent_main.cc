@@ -19,6 +19,7 @@
 #include "node/agent.h"
 #include "node/owner_cancel.h"
 #include "provider/job_secrets.h"
+#include "notify/http_notifier.h"
 #include "provider/open.h"
 #include "provider/registry.h"
 #include "store/open.h"
@@ -164,6 +165,10 @@ int RunAgent(const std::string& dir) {
   controller.ForgetWith([&](const Job& job, const JobSpec& spec) {
     return RemoveJobSecrets((*ledger)->id(), job, OwnSecretNames(spec), request.ask.place.provider);
   });
+  const auto notifier = MakeNotifier([&](const Job& job, const SecretSpec& secret) {
+    return FindJobSecret(traits.state_dir, (*ledger)->id(), job, secret, request.ask.place);
+  });
+  controller.TellThrough(*notifier);
   TaskLimiter limiter;
   TaskLimiter* limits = traits.shared ? &limiter : nullptr;
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !traits.shared});

@@ -117,6 +117,13 @@ Result<std::optional<std::string>> ReadJobSecret(const SecretSpec& secret,
   return told(std::move(value));
 }
 
+Result<std::optional<std::string>> FindJobSecret(const std::string& state,
+                                                 const std::string& ledger_id, const Job& job,
+                                                 const SecretSpec& secret, const Place& machine) {
+  if (auto own = FindPrivate(state, ledger_id, job.id, secret.name)) return own;
+  return ReadJobSecret(secret, ledger_id, job, machine);
+}
+
 Status CheckReferences(const JobSpec& spec, const BrokerTraits& traits) {
   if (traits.vaults.empty()) return Status::Ok();  // by whatever credentials are found there
   for (const SecretSpec& secret : spec.secrets) {

@@ -38,6 +38,11 @@ Result<std::optional<std::string>> ReadJobSecret(const SecretSpec& secret,
                                                  const std::string& ledger_id, const Job& job,
                                                  const Place& machine);
 
+// The same for whoever may have it in the state folder, which comes first.
+Result<std::optional<std::string>> FindJobSecret(const std::string& state,
+                                                 const std::string& ledger_id, const Job& job,
+                                                 const SecretSpec& secret, const Place& machine);
+
 // kInvalid: machines of `traits` have no rights where a secret of `spec` lies by its reference.
 Status CheckReferences(const JobSpec& spec, const BrokerTraits& traits);
 

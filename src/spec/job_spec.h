@@ -103,6 +103,18 @@ inline constexpr HookName kHookNames[] = {{"on_notice", &HooksSpec::on_notice},
                                           {"on_failure", &HooksSpec::on_failure},
                                           {"on_end", &HooksSpec::on_end}};
 
+// Whom what is told of the job.
+struct NotifySpec {
+  static constexpr Duration kNoMachine = Duration::Minutes(15);
+  std::string kind;                  // "webhook", "slack", "ntfy"
+  std::string to;                    // a URL; or "$NAME", of a secret that is one
+  std::vector<std::string> on;       // of kNotifyEvents, in their order; never empty
+  Duration no_machine = kNoMachine;  // so long without a machine is an event
+  bool operator==(const NotifySpec&) const = default;
+};
+inline constexpr std::string_view kNotifyEvents[] = {"end", "failure", "interruption",
+                                                     "no_machine"};
+
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long
@@ -168,6 +180,7 @@ struct JobSpec {
   bool wandb_one_run = false;  // all attempts are one run of W&B's: contract/environment.h
   LimitsSpec limits;
   HooksSpec hooks;
+  std::vector<NotifySpec> notify;
   RecoverySpec job_recovery;
   PlaceSections sections;  // what single providers are asked for besides `resources`
   RecoveryMode recovery = RecoveryMode::kNode;

@@ -119,6 +119,14 @@ void PrintHooks(const JobSpec& spec, std::string* out) {
   }
 }
 
+void PrintNotify(const JobSpec& spec, std::string* out) {
+  if (!spec.notify.empty()) *out += "notify:\n";
+  for (const NotifySpec& one : spec.notify) {
+    *out += "  - {" + one.kind + ": " + JsonString(one.to) + ", on: " + List(one.on) +
+            ", no_machine: " + FormatDuration(one.no_machine) + "}\n";
+  }
+}
+
 // An entry that is only a path stays one: binaries that know no maps here read it.
 void PrintOutputs(const JobSpec& spec, std::string* out) {
   if (!spec.outputs_given) return;
@@ -188,6 +196,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
     out += "  kept_files: " + std::to_string(*spec.limits.kept_files) + "\n";
   }
   PrintHooks(spec, &out);
+  PrintNotify(spec, &out);
   out += std::string("recovery: ") +
          (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";
   if (spec.on_stop == OnStop::kRestart) out += "on_stop: restart\n";

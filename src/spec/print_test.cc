@@ -244,6 +244,13 @@ JobSpec RandomSpec(Prng* prng) {
     spec.hooks.*hook.which = {"echo \"ü\" '$X' # " + RandomName(prng) + "\n",
                               Duration::Ms(prng->Between(1000, 600'000))};
   }
+  if (prng->Chance(1, 2)) {
+    spec.notify = {{"ntfy",
+                    "https://ntfy.example/" + RandomName(prng),
+                    {"end", "no_machine"},
+                    Duration::Minutes(prng->Between(1, 1000))},
+                   {"slack", "$" + spec.secrets.emplace_back("SLACK_URL"), {"failure"}}};
+  }
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
   spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
   if (prng->Chance(1, 2)) spec.keep_failed = Duration::Ms(prng->Between(60'000, 86'400'000));

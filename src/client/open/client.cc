@@ -10,6 +10,7 @@
 #include "client/open/open_ledger.h"
 #include "client/open/settings_notes.h"
 #include "provider/job_secrets.h"
+#include "notify/http_notifier.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/folder_cache.h"
@@ -204,6 +205,10 @@ Result<Controller*> Client::controller() {
     return RemoveJobSecrets(opened->id(), job, OwnSecretNames(spec));
   });
   controller_->KeepQuietNodes(true);  // most commands look once
+  notifier_ = MakeNotifier([this](const Job& job, const SecretSpec& secret) {
+    return FindJobSecret(places_.state, ledger_->id(), job, secret, Place());
+  });
+  controller_->TellThrough(*notifier_);
   return controller_.get();
 }
 

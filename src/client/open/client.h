@@ -15,6 +15,7 @@
 #include "ledger/ledger.h"
 #include "ledger/resolve.h"
 #include "port/clock.h"
+#include "port/notifier.h"
 #include "port/object_store.h"
 #include "port/provider.h"
 #include "provider/open.h"
@@ -88,6 +89,7 @@ class Client {
   std::unique_ptr<Cache> labels_cache_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Providers> providers_;
+  std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<Controller> controller_;
 };
 

@@ -76,6 +76,16 @@ Result<LocalPrivate> ReadLocalPrivate(const std::string& state, const std::strin
   return content;
 }
 
+std::optional<std::string> FindPrivate(const std::string& state, const std::string& ledger_id,
+                                       const std::string& job, const std::string& name) {
+  const auto read = ReadLocalPrivate(state, ledger_id, job);
+  if (!read.ok()) return std::nullopt;
+  for (const auto& [known, value] : read->secrets) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
 Status RemoveLocalPrivate(const std::string& state, const std::string& ledger_id,
                           const std::string& job) {
   const std::string path = File(state, ledger_id, job);

@@ -5,6 +5,7 @@
 // The folder goes with the last of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,9 @@ Status WriteLocalPrivate(const std::string& state, const std::string& ledger_id,
 // kNotFound = the job has none here; kCorrupt.
 Result<LocalPrivate> ReadLocalPrivate(const std::string& state, const std::string& ledger_id,
                                       const std::string& job);
+// The value of one of the job's secrets, where it lies here.
+std::optional<std::string> FindPrivate(const std::string& state, const std::string& ledger_id,
+                                       const std::string& job, const std::string& name);
 // Ok when there is none.
 Status RemoveLocalPrivate(const std::string& state, const std::string& ledger_id,
                           const std::string& job);

@@ -153,6 +153,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"inputs", kTopLevel},
       {"limits", kTopLevel},
       {"hooks", kTopLevel},
+      {"notify", kTopLevel},
       {"on_notice", "hooks"},
       {"on_failure", "hooks"},
       {"on_end", "hooks"},

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Notifier that speaks HTTP: to a webhook in JSON, to Slack and to ntfy in their forms.
+// Sources: "Sending messages using incoming webhooks" (Slack), "Publishing" (ntfy).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/http_client.h"
+#include "net/http_message.h"
+#include "port/notifier.h"
+
+namespace stoker {
+
+// What is posted to the path and query `target`. Pure.
+HttpRequest NotificationRequest(const std::string& kind, const std::string& target,
+                                const Notification& what);
+
+// Not thread-safe.
+class HttpNotifier : public Notifier {
+ public:
+  // The value of a job's secret; nullopt where this process does not have it. Errors that are not
+  // transient count as that.
+  using FindSecret =
+      std::function<Result<std::optional<std::string>>(const Job& job, const SecretSpec& secret)>;
+  HttpNotifier(HttpPoolOptions options, FindSecret secrets);
+
+  bool Knows(const Job& job, const JobSpec& spec, const NotifySpec& to) override;
+  Status Send(const Job& job, const JobSpec& spec, const NotifySpec& to,
+              const Notification& what) override;
+
+ private:
+  Result<std::optional<std::string>> UrlOf(const Job& job, const JobSpec& spec,
+                                           const NotifySpec& to);
+
+  HttpPool pool_;
+  const FindSecret secrets_;
+  std::map<std::string, std::string> found_;  // secrets, by "<job>/<name>"
+};
+
+// With this machine's proxies and certificates; a server has seconds.
+std::unique_ptr<Notifier> MakeNotifier(HttpNotifier::FindSecret secrets);
+
+}  // namespace stoker

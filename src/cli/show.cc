@@ -18,6 +18,7 @@
 #include "view/kept_outputs.h"
 #include "view/metrics.h"
 #include "view/ran.h"
+#include "view/told.h"
 
 namespace stoker::cli {
 namespace {
@@ -77,6 +78,12 @@ std::string AccountingRows(const std::vector<CountedThere>& counted) {
   return rows;
 }
 
+std::string ToldRows(const std::vector<ToldWhom>& told) {
+  std::string rows;
+  for (const ToldWhom& one : told) rows += "  told        " + ToldText(one) + "\n";
+  return rows;
+}
+
 std::string RanRow(const std::string& ran_with, const std::string& job) {
   if (ran_with.empty()) return "";
   return "  ran with    " + ran_with + ": stoker show --env " + job + "\n";
@@ -110,6 +117,7 @@ Status Run(Context& context, const ShowOptions& options) {
   const auto facts = NewestRunFacts(ledger->store(), pass.job);
   const std::string ran_with = facts ? RanLine(*facts) : "";
   const KeptOutputs kept = ReadKeptOutputs(ledger->store(), pass.job.id);
+  const std::vector<ToldWhom> told = ReadTold(*ledger, pass.job.id, known);
   const std::vector<CountedThere> counted = ReadCounted(context, pass.job, known);
   const auto unsaved = client::UnsavedHere(context.places().state, pass.job.id);
   std::optional<WallTime> goes;
@@ -129,6 +137,7 @@ Status Run(Context& context, const ShowOptions& options) {
     if (totals.ok()) out["metrics_warnings"] = totals->warnings;
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
+    if (known != nullptr && !known->notify.empty()) out["told"] = ToldJson(told);
     if (text.ok()) out["spec"] = *text;
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
@@ -137,8 +146,9 @@ Status Run(Context& context, const ShowOptions& options) {
       waiting += "  waiting     " + line + "\n";
     }
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
-                  AccountingRows(counted) + RanRow(ran_with, id) + "  kept        " +
-                  KeptText(kept, pass.job.id) + "\n" + client::UnsavedText(pass.job, unsaved) +
+                  AccountingRows(counted) + RanRow(ran_with, id) + ToldRows(told) +
+                  "  kept        " + KeptText(kept, pass.job.id) + "\n" +
+                  client::UnsavedText(pass.job, unsaved) +
                   (goes ? "  goes        " + GoesText(*goes, pass.store_now) +
                               "; 'stoker retry' or 'stoker run --from' keeps it\n"
                         : ""));

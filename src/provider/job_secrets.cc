@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "provider/local/local_private.h"
 #include "provider/open.h"
 #include "spec/text/secret_reference.h"
 #include "vault/kept.h"

@@ -177,6 +177,21 @@ void RandomAws(Prng* prng, AwsSpec* aws) {
   for (uint64_t n = prng->Below(3); n > 0; --n) aws->security_groups.push_back("a: #'\"[b] é");
 }
 
+void AddHooksAndNotify(JobSpec* spec, Prng* prng) {
+  for (const HookName& hook : kHookNames) {
+    if (!prng->Chance(1, 2)) continue;
+    spec->hooks.*hook.which = {"echo \"ü\" '$X' # " + RandomName(prng) + "\n",
+                               Duration::Ms(prng->Between(1000, 600'000))};
+  }
+  if (prng->Chance(1, 2)) {
+    spec->notify = {{"ntfy",
+                     "https://ntfy.example/" + RandomName(prng),
+                     {"end", "no_machine"},
+                     Duration::Minutes(prng->Between(1, 1000))},
+                    {"slack", "$" + spec->secrets.emplace_back("SLACK_URL"), {"failure"}}};
+  }
+}
+
 JobSpec RandomSpec(Prng* prng) {
   JobSpec spec;
   spec.name = RandomName(prng);
@@ -239,18 +254,7 @@ JobSpec RandomSpec(Prng* prng) {
     spec.limits.idle_gpu = {static_cast<int>(prng->Between(1, 100)),
                             Duration::Ms(prng->Between(1, 1LL << 40))};
   }
-  for (const HookName& hook : kHookNames) {
-    if (!prng->Chance(1, 2)) continue;
-    spec.hooks.*hook.which = {"echo \"ü\" '$X' # " + RandomName(prng) + "\n",
-                              Duration::Ms(prng->Between(1000, 600'000))};
-  }
-  if (prng->Chance(1, 2)) {
-    spec.notify = {{"ntfy",
-                    "https://ntfy.example/" + RandomName(prng),
-                    {"end", "no_machine"},
-                    Duration::Minutes(prng->Between(1, 1000))},
-                   {"slack", "$" + spec.secrets.emplace_back("SLACK_URL"), {"failure"}}};
-  }
+  AddHooksAndNotify(&spec, prng);
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
   spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
   if (prng->Chance(1, 2)) spec.keep_failed = Duration::Ms(prng->Between(60'000, 86'400'000));

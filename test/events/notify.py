@@ -6,7 +6,6 @@ each third time, takes its time, or is away."""
 import collections
 import http.server
 import json
-import os
 import pathlib
 import signal
 import sys
@@ -74,8 +73,14 @@ def test_forms(results, world):
     world.wait_for("all three are told", lambda: len(server.taken) == 3, timeout=10)
     got = dict(server.taken)
     hook = got.get(f"/{SECRET}?key=1", {})
-    results.check("forms: a webhook's JSON", hook.get("event") == "end" and hook.get("id") == f"{job}-end" and hook.get("state") == "Failed", hook)
-    results.check("forms: the lines that matter and the next command", "<b>`oh`" in hook.get("lines", "") and hook.get("next") == f"stoker logs {job}", hook)
+    results.check(
+        "forms: a webhook's JSON", hook.get("event") == "end" and hook.get("id") == f"{job}-end" and hook.get("state") == "Failed", hook
+    )
+    results.check(
+        "forms: the lines that matter and the next command",
+        "<b>`oh`" in hook.get("lines", "") and hook.get("next") == f"stoker logs {job}",
+        hook,
+    )
     slack = got.get("/slack", {}).get("text", "")
     results.check("forms: Slack's, with its characters escaped", "&lt;b&gt;'oh'" in slack and "UserError, exit code 3" in slack, slack)
     results.check("forms: ntfy's", "exit code 3" in str(got.get("/topic")) and len(server.taken) == 3, server.taken)

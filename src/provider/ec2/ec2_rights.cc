@@ -41,7 +41,7 @@ constexpr const char* kLook[] = {"DescribeAvailabilityZones",
 
 enum Who { kSubmitter = 1, kNode = 2, kBoth = kSubmitter | kNode };
 
-// A statement of the policies of `who`. A word of the conditions that IAM knows, or null.
+// A statement in the policies of `who`; a new right is a line of Table(). `condition`: null = none.
 struct Allowed {
   Who who;
   const char* sid;
@@ -336,10 +336,11 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
 Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const std::string& region,
                             const std::string& role) {
   if (StartsWith(store_url, "gs://")) rights = WithIdentity(std::move(rights), store_url, role);
-  for (const char* name : {kSubmitterFile, kNodeFile}) {
+  for (const bool submitter : {true, false}) {
+    const std::string name = submitter ? kSubmitterFile : kNodeFile;
     std::string* policy = rights.Find(name);
-    if (policy == nullptr) return Status(Code::kInternal, std::string("no ") + name);
-    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, region, role, name == kSubmitterFile));
+    if (policy == nullptr) return Status(Code::kInternal, "the rights of the store lack " + name);
+    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, region, role, submitter));
   }
   rights.files.push_back({kTrustFile, "the role of the machines: who may act with it", Trust()});
   const std::string file = std::string("file://") + kRightsFolder + "/";

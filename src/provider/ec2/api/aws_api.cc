@@ -114,7 +114,10 @@ Result<Reply> AwsApi::Send(const Call& call) {
 Result<Reply> AwsApi::Repeat(const Call& call) {
   if (auto known = Recall(call)) return std::move(*known);
   auto reply = retrying_.Call([&] { return Send(call); }, MayHelp);
-  if (reply.ok() && !reply->failure) Remember(call, *reply);
+  if (!reply.ok()) return reply;
+  if (!reply->failure) Remember(call, *reply);
+  const bool denied = reply->failure && StatusOf("", *reply->failure).Is(Code::kDenied);
+  if (denied && call.keep_denial) Remember(call, Reply{"", reply->now, std::nullopt});
   return reply;
 }
 

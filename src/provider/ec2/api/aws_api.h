@@ -48,6 +48,9 @@ struct Call {
   // An answer to the same question, asked with the same keys, will do if it is not older.
   Duration good_for = {};
   bool anew = false;  // such an answer will not do, but this one is kept for others
+  // That the asker may not ask is kept, too, as an answer without a body: what is asked as a help
+  // alone must not cost each command.
+  bool keep_denial = false;
 };
 
 // What a service said. Any failure() is its word; where nobody answered there is no reply at all.

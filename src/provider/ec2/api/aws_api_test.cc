@@ -29,6 +29,7 @@ struct World {
   WallTime now{1'764'000'000'000};
   int asked = 0;
   int status = 200;
+  std::string refusal;  // in an answer's place
 
   AwsApi Make() {
     AwsApiOptions options;
@@ -42,7 +43,8 @@ struct World {
     options.retry.tries = 1;
     options.memory = drawer;
     options.http = [this](const HttpUrl&, const HttpRequest&) {
-      return Result<HttpResponse>(HttpResponse{status, {}, "answer " + std::to_string(++asked)});
+      const std::string answer = "answer " + std::to_string(++asked);
+      return Result<HttpResponse>(HttpResponse{status, {}, refusal.empty() ? answer : refusal});
     };
     return AwsApi(std::move(options));
   }
@@ -69,6 +71,23 @@ TEST(AwsMemory, AnAnswerWillDoForAWhile) {
   EXPECT_EQ(Told(api), "answer 3");
   world.now = world.now - Duration::Hours(1);
   EXPECT_EQ(Told(api), "answer 4") << "this machine's clock was set back";
+}
+
+TEST(AwsMemory, ThatNobodyMayAskIsKeptWhereItIsOnlyAHelp) {
+  World world;
+  world.status = 403;
+  world.refusal = "<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>";
+  AwsApi api = world.Make();
+  Call call = Question();
+  EXPECT_EQ(api.Read(call).code(), Code::kDenied);
+  EXPECT_EQ(api.Read(call).code(), Code::kDenied);
+  EXPECT_EQ(world.asked, 2) << "a no is asked for anew";
+  call.keep_denial = true;
+  EXPECT_EQ(api.Read(call).code(), Code::kDenied);
+  EXPECT_EQ(api.Read(call).value_or("?"), "");
+  EXPECT_EQ(world.asked, 3);
+  api.Forget();
+  EXPECT_EQ(api.Read(call).code(), Code::kDenied) << "by doctor it is tried again";
 }
 
 TEST(AwsMemory, OnlyWhoAskedIsTold) {

@@ -69,7 +69,9 @@ Result<Simulated> Simulate(AwsApi& api, const std::string& region, const std::st
   }
   call.params.emplace_back("ResourceArns.member.1", resource);
   call.good_for = kHour;
+  call.keep_denial = true;
   STOKER_ASSIGN(const std::string body, api.Read(call));
+  if (body.empty()) return Status(Code::kDenied, "an hour ago nobody here might simulate");
   return ReadSimulation(body, actions);
 }
 

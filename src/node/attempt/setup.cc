@@ -155,7 +155,8 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
     staged.from_setup = std::move(left.variables);
     if (key.empty()) return Status::Ok();
     KeepResult(here, key, before, staged);
-    return MarkWhole(staged.venv);
+    if (staged.venv.folder.empty()) return Status::Ok();
+    return sys::WriteFileAtomic(staged.venv.folder + kPythonEnvMarker, "", 0600, true);
   }
   SpoilPythonEnv(staged.venv);
   result->setup_failed = true;

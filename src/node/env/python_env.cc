@@ -41,7 +41,7 @@ Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
 
 Status MakeWhole(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
   STOKER_TRY(MakeEnv(by, asked, wanted));
-  return MarkWhole({wanted.venv, {}});
+  return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
 }
 
 // The first that nobody has: "<key>-1", "<key>-2", …
@@ -190,11 +190,6 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
 
 void SpoilPythonEnv(const PythonEnv& env) {
   if (!env.folder.empty()) (void)sys::RemoveTree(env.folder + kPythonEnvMarker);
-}
-
-Status MarkWhole(const PythonEnv& env) {
-  if (env.folder.empty()) return Status::Ok();
-  return sys::WriteFileAtomic(env.folder + kPythonEnvMarker, "", 0600, true);
 }
 
 void ActivatePythonEnv(const std::string& venv,

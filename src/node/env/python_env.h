@@ -54,8 +54,6 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places,
 
 // It is not as it should be, since setup failed in it: it is made anew when it is asked for again.
 void SpoilPythonEnv(const PythonEnv& env);
-// It is as it should be again.
-Status MarkWhole(const PythonEnv& env);
 
 // Puts the environment first: PATH, VIRTUAL_ENV; drops PYTHONHOME.
 void ActivatePythonEnv(const std::string& venv,

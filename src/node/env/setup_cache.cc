@@ -197,7 +197,9 @@ Result<SeenFolder> SeeFolder(const std::string& folder) {
 Result<SetupResult> KeepSetup(const std::string& env, const std::string& key,
                               const std::string& workdir, const SeenFolder& before,
                               const contract::Environment& variables) {
-  if (PointsInto(env, workdir)) {
+  // What setup writes by $PWD is without links of the path.
+  const std::string real = sys::RealPath(workdir).value_or(workdir);
+  if (PointsInto(env, workdir) || PointsInto(env, real)) {
     return Status(Code::kInvalid,
                   "it installs the work directory for editing (pip install -e .), and another job "
                   "has another one");
@@ -213,8 +215,10 @@ Result<SetupResult> KeepSetup(const std::string& env, const std::string& key,
     (void)sys::RemoveTree(fresh);
     return copied;
   }
-  KeptSetup left{kSetupFormat, key, workdir, kept.files, kept.bytes, kept.removed, {}};
-  for (const auto& [name, value] : variables) left.variables.push_back({name, value});
+  KeptSetup left{kSetupFormat, key, real, kept.files, kept.bytes, kept.removed, {}};
+  for (const auto& [name, value] : variables) {
+    left.variables.push_back({name, Moved(value, workdir, real)});
+  }
   json::JsonOut out;
   Fields(out, left);
   STOKER_TRY(sys::WriteFileAtomic(fresh + "/left.json", json::Dump(out.Take()) + "\n", 0600, true));
@@ -235,9 +239,10 @@ Result<std::optional<SetupResult>> UseSetup(const std::string& env, const std::s
       left->bytes != there->bytes) {
     return std::optional<SetupResult>();
   }
+  const std::string real = sys::RealPath(workdir).value_or(workdir);
   SetupResult result = *there;
   for (const HandedOn& one : left->variables) {
-    result.variables.emplace_back(one.name, Moved(one.value, left->workdir, workdir));
+    result.variables.emplace_back(one.name, Moved(one.value, left->workdir, real));
   }
   result.removed = left->removed;
   STOKER_ASSIGN(const SeenFolder files, SeeFolder(folder + "/files"));

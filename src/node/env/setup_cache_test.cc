@@ -98,6 +98,18 @@ TEST_F(SetupCache, HalfAOneIsNone) {
   EXPECT_FALSE(UseSetup(Env(), "k", Work("b"))->has_value());
 }
 
+TEST_F(SetupCache, APathWithALinkIsTheOneBehindIt) {
+  ASSERT_EQ(symlink(Work("a").c_str(), Work("link").c_str()), 0);
+  before_ = SeeFolder(Work("a")).value_or({});
+  ASSERT_TRUE(
+      KeepSetup(Env(), "k", Work("link"), before_, {{"A", Work("link")}, {"B", Work("a")}}).ok());
+  const auto used = UseSetup(Env(), "k", Work("b"));
+  ASSERT_TRUE(used.ok() && used->has_value());
+  EXPECT_EQ((*used)->variables, (contract::Environment{{"A", Work("b")}, {"B", Work("b")}}));
+  Write(Env() + "/lib/python3.11/site-packages/mine.pth", Work("a") + "\n");
+  EXPECT_EQ(KeepSetup(Env(), "k", Work("link"), before_, {}).code(), Code::kInvalid);
+}
+
 TEST_F(SetupCache, TheWorkDirectoryInstalledForEditingIsNotKept) {
   Write(Env() + "/lib/python3.11/site-packages/__editable__.mine-0.1.pth", Work("a") + "/src\n");
   EXPECT_EQ(Keep().code(), Code::kInvalid);

@@ -18,6 +18,7 @@ from test.lab.gceapi.discovery import discovery
 # The document of each, and what holds its requests against it.
 DOCUMENTS = {
     "compute.googleapis.com": "compute.v1",  # test/lab/gceapi/front.py
+    "secretmanager.googleapis.com": "secretmanager.v1",  # test/lab/gceapi/vault.py
     "storage.googleapis.com": "storage.v1",  # storage_rules.py
     "iamcredentials.googleapis.com": "iamcredentials.v1",  # token_rules.py
     "sts.googleapis.com": "sts.v1",  # token_rules.py

@@ -119,7 +119,9 @@ Verb DoctorVerb() {
   verb.summary = "Check this machine, the store and the settings";
   verb.description =
       "Checks what jobs need: the settings, the store and its conditional writes, ways to end "
-      "programs, room on the disk, git, bash and Python, left-over machines, the timer. For a "
+      "programs, room on the disk, git, bash and Python, engines for containers, left-over "
+      "machines, "
+      "the timer. For a "
       "bucket "
       "it also says whose credentials are used and what deleted data goes on costing; with JOB, "
       "what that job's checkpoints cost. --iam prints the smallest set of rights the bucket must "

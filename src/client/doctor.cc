@@ -22,6 +22,7 @@
 #include "spec/text/infra.h"
 #include "store/bucket_check.h"
 #include "sys/command.h"
+#include "sys/container/engines.h"
 #include "sys/file.h"
 #include "sys/task/process_runner.h"
 #include "sys/task/task_limits.h"
@@ -57,6 +58,7 @@ class Doctor {
     Endings();
     Limits();
     Programs();
+    Engines();
     Machines();
     Timer();
     return std::move(findings_);
@@ -234,6 +236,16 @@ class Doctor {
              : "cannot make environments with pip by itself: each time uv does, or is fetched, or "
                "pip is. "
                "On Debian and Ubuntu: apt install python3-venv");
+  }
+
+  // For jobs with a container.
+  void Engines() {
+    const std::vector<FoundEngine> found = FindEngines();
+    if (found.empty()) Add("containers", "ok", "neither podman nor docker: no job may ask for one");
+    for (const FoundEngine& one : found) {
+      const bool good = one.trouble.empty();
+      Add("containers", good ? "ok" : "note", good ? TellEngine(one.facts) : one.trouble);
+    }
   }
 
   void Machines() {

@@ -22,6 +22,9 @@ constexpr Meaning kMeanings[] = {
     {"rlimit", "it may not set the limits (ulimits) that it gives its containers",
      "Give them in containers.conf: default_ulimits = [\"nofile=N:N\", \"nproc=N:N\"], no more "
      "than 'ulimit -Hn' and 'ulimit -Hu' say"},
+    {"/etc/subuid", "this user has no range of user ids of its own",
+     "As root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, then podman "
+     "system migrate as that user"},
     {"no space left on device", "the disk has no room for the image",
      "Make room where the engine keeps its images, or name a smaller image"},
     {"manifest unknown", "the registry has no such image",

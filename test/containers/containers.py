@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs in containers, with a real engine: containers.py podman|docker [PART...]. What holds for a
+"""Jobs in containers, with a real engine: containers.py podman|rootless|docker [PART...]. What holds for a
 bare program holds: preempted, resumed, saved at SIGTERM, limited, ended whatever dies."""
 
 import json
@@ -13,7 +13,7 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.containers.engines import Engine, hard
+from test.containers.engines import Engine, hard, make_user, remove_user
 from test.e2e.kit.harness import Results, World
 from test.e2e.kit.job_kit import running, texts
 
@@ -88,6 +88,7 @@ def children(pid):
 def inside(world, engine, check):
     """What the program sees; whose its files are; what the job file asks for."""
     (world.root / "data").mkdir()
+    world.own(world.root / "data")
     (world.root / "data" / "given").write_text("from outside\n")
     processes = hard(resource.RLIMIT_NPROC)
     lines = f"""  shm_size: 64MiB
@@ -96,10 +97,10 @@ def inside(world, engine, check):
   run_options: --ulimit nofile=512:512 --ulimit nproc={processes}:{processes}
 envs: {{ASKED: "a b"}}
 setup: |
-  echo inside > /etc/made-by-setup
+  echo inside > /tmp/made-by-setup
   echo LEFT=behind >> "$STOKER_ENV"
 run: |
-  echo "setup $(cat /etc/made-by-setup) $LEFT"
+  echo "setup $(cat /tmp/made-by-setup) $LEFT"
   echo "asked $ASKED"
   echo "data $(cat /data/given)"
   echo "files $(ulimit -n)"
@@ -214,6 +215,7 @@ def killed(world, engine, check):
         for who in ("program", "init", "keeper", "agent"):
             folder = world.root / f"{who}{number}"
             folder.mkdir()
+            world.own(folder)
             (folder / "saver.py").write_text(SAVER)
             job = world.submit(job_file(world, engine, f"workdir: {folder}\ncommand: [python3, saver.py]\n"), "--max-restarts", "1")
             running(world, job, "step 2")
@@ -234,24 +236,55 @@ def killed(world, engine, check):
             nothing_left(world, engine, check, f"{who} {number}")
 
 
-PARTS = {one.__name__: one for one in (inside, saved, limited, mistakes, killed)}
+def swept(world, engine, check):
+    """What a kill of everything left in the engine's books goes with `gc`; another's stays."""
+    job = world.submit(job_file(world, engine, "run: true\n"))
+    check("a job runs", ended(world, job), log(world, job))
+    world.wait_for("the machine to be gone", lambda: not world.instances(), timeout=60)
+    for owner in (f"{world.state}/instances/gone", "/elsewhere/instances/gone"):
+        engine.run("create", f"--label=stoker.owner={owner}", "--network=host", IMAGE, "true")
+    check("two are there", len(engine.containers()) == 2, engine.containers())
+    said = world.stoker("gc", "--dry-run", timeout=120)
+    check("--dry-run removes none", len(engine.containers()) == 2, said.stdout + said.stderr)
+    said = world.stoker("gc", timeout=120)
+    left = engine.containers()
+    check("the dead one is gone, another's stays", len(left) == 1, said.stdout + said.stderr)
+    for one in left:
+        engine.run("rm", "--force", one)
+    doctor = world.stoker("doctor").stdout
+    check("doctor names the engine", f"{engine.name} " in doctor and "containers" in doctor, doctor)
+
+
+PARTS = {one.__name__: one for one in (inside, saved, limited, mistakes, swept, killed)}
+# Where cgroups are of version 1 an ordinary user's podman holds no limits, and says so.
+ROOTLESS = ("inside", "saved", "swept", "killed")
+
+
+def play(kind, parts, uid=None):
+    results = Results()
+    with World(f"containers-{kind}", uid=uid) as world:
+        world.root.chmod(0o755)
+        engine = Engine(kind, world)
+        world.env.update(engine.env)
+        try:
+            for part in parts or (ROOTLESS if kind == "rootless" else PARTS):
+                begun = time.monotonic()
+                results.run(part, PARTS[part], world, engine, results.check)
+                print(f"{kind} {part}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+        finally:
+            engine.close()
+    return results
 
 
 def main():
-    name, *parts = sys.argv[1:]
-    results = Results()
-    with World(f"containers-{name}") as world:
-        engine = Engine(name, world.root / "engine")
-        world.env.update(engine.env)
-        try:
-            for part in parts or PARTS:
-                begun = time.monotonic()
-                results.run(part, PARTS[part], world, engine, results.check)
-                print(f"{name} {part}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
-        finally:
-            for instance in world.instances():
-                print("left:", instance, file=sys.stderr)
-            engine.close()
+    kind, *parts = sys.argv[1:]
+    if kind != "rootless":
+        return play(kind, parts).finish()
+    uid = make_user()
+    try:
+        results = play(kind, parts, uid)
+    finally:
+        remove_user()
     results.finish()
 
 

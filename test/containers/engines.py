@@ -6,6 +6,7 @@ service of it is started."""
 import fcntl
 import os
 import pathlib
+import pwd
 import resource
 import shutil
 import subprocess
@@ -15,7 +16,13 @@ import time
 
 from test.cloud_env import cache_root
 
-PACKAGES = {"podman": ["podman", "runc", "conmon"], "docker": ["docker.io", "runc"]}
+PACKAGES = {
+    "podman": ["podman", "runc", "conmon"],
+    "docker": ["docker.io", "runc"],
+    "rootless": ["podman", "runc", "conmon", "uidmap", "slirp4netns", "catatonit"],
+}
+PROGRAMS = {"podman": ["podman", "runc"], "docker": ["dockerd", "docker", "runc"], "rootless": ["podman", "runc", "newuidmap", "catatonit"]}
+USER = "stoker-boxed"  # has user ids below it, which takes a name
 POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
 # What a machine lets its root give away: here one may be a container without CAP_SYS_RESOURCE, where
 # podman's own limits are refused. runc, as crun of Debian 12 wants one version of cgroups.
@@ -33,7 +40,7 @@ def sbin():
 
 def bring(engine):
     """Installs what is missing; a test without its engine is a failure, not a pass."""
-    wanted = {"podman": ["podman", "runc"], "docker": ["dockerd", "docker", "runc"]}[engine] + ["busybox"]
+    wanted = PROGRAMS[engine] + ["busybox"]
     if all(shutil.which(one, path=sbin()) for one in wanted):
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
@@ -107,18 +114,40 @@ def image(path):
             tar.add(real, file.lstrip("/"))
 
 
-class Engine:
-    """`env` leads its client, and stoker, to this one alone."""
+def owner(pid):
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return -1
 
-    def __init__(self, name, folder):
-        self.name = name
-        self.folder = pathlib.Path(folder)
+
+def make_user():
+    """An ordinary user's id, who has a range of others; goes with remove_user."""
+    remove_user()
+    subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", USER], check=True, capture_output=True, env={"PATH": sbin()})
+    return pwd.getpwnam(USER).pw_uid
+
+
+def remove_user():
+    subprocess.run(["userdel", USER], check=False, capture_output=True, env={"PATH": sbin()})
+
+
+class Engine:
+    """`env` leads its client, and stoker, to this one alone. `world`: whose user has it."""
+
+    def __init__(self, kind, world):
+        self.name = "docker" if kind == "docker" else "podman"
+        self.world = world
+        self.folder = world.root / "engine"
         self.folder.mkdir()
+        world.own(self.folder)
         self.daemon = None
-        bring(name)
-        self.client = shutil.which(name, path=sbin())
-        self.env = {"PATH": sbin()}
-        if name == "podman":
+        bring(kind)
+        self.client = shutil.which(self.name, path=sbin())
+        self.env = {"PATH": sbin(), "HOME": str(world.home)}
+        if world.user:
+            self.env.update(USER=USER, LOGNAME=USER)
+        if self.name == "podman":
             self.settle_podman()
         else:
             self.start_docker()
@@ -128,6 +157,10 @@ class Engine:
         settings, storage = self.folder / "containers.conf", self.folder / "storage.conf"
         settings.write_text(SETTINGS % {"files": hard(resource.RLIMIT_NOFILE), "processes": hard(resource.RLIMIT_NPROC)})
         storage.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{self.folder}/root"\nrunroot = "{self.folder}/run"\n')
+        runtime = self.folder / "user"
+        runtime.mkdir(mode=0o700)
+        self.world.own(settings, storage, runtime)
+        self.env.update(XDG_RUNTIME_DIR=str(runtime))
         self.env.update(CONTAINERS_CONF=str(settings), CONTAINERS_STORAGE_CONF=str(storage))
 
     def start_docker(self):
@@ -137,7 +170,7 @@ class Engine:
         self.daemon = subprocess.Popen(
             [shutil.which("dockerd", path=sbin()), "--iptables=false", "--bridge=none", f"--data-root={self.folder}/root"]
             + [f"--exec-root={self.folder}/exec", f"--pidfile={self.folder}/pid", f"--host={socket}"],
-            env={**os.environ, **self.env},
+            env=self.env,
             stdout=self.log,
             stderr=self.log,
         )
@@ -150,11 +183,12 @@ class Engine:
     def load(self):
         tree = self.folder / "image.tar"
         image(tree)
+        self.world.own(tree)
         self.run("import", str(tree), "localhost/py:1")
         tree.unlink()
 
     def run(self, *words, check=True):
-        done = subprocess.run([self.client, *words], env={**os.environ, **self.env}, capture_output=True, text=True, cwd="/")
+        done = subprocess.run([self.client, *words], env=self.env, capture_output=True, text=True, cwd="/", **self.world.user)
         if check and done.returncode != 0:
             raise AssertionError(f"{self.name} {' '.join(words)} -> {done.returncode}\n{done.stdout}{done.stderr}")
         return done
@@ -169,9 +203,18 @@ class Engine:
         inside = [one for one in mounts if "/merged" in one or "/overlay-containers/" in one or "/containers/" in one]
         return inside
 
+    def strays(self):
+        """Of the user that this world made: podman's own keeper of names."""
+        if not self.world.user:
+            return []
+        uid = self.world.user["user"]
+        return [int(one) for one in os.listdir("/proc") if one.isdigit() and owner(one) == uid]
+
     def close(self):
         for one in self.containers():
             self.run("rm", "--force", one, check=False)
+        for pid in self.strays():
+            os.kill(pid, 15)  # what keeps a user's namespace after its last container
         if self.daemon:
             self.daemon.terminate()
             try:

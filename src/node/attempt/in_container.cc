@@ -120,6 +120,7 @@ Status Enter(AttemptContext& here, ShellStep& step) {
     STOKER_ASSIGN(id, IdHere(engine, spec.image));
   }
   here.log.Does("starting the container");
+  STOKER_TRY(NoteEngine(here.config.state_dir, engine));
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
   STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
   step.Use(*here.container);

@@ -6,6 +6,7 @@
 #include "policy/local_queue.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_state.h"
+#include "sys/container/engines.h"
 #include "sys/file.h"
 
 namespace stoker {
@@ -63,7 +64,13 @@ class ThisMachine : public LocalBroker {
   std::vector<LeftOver> ClearOver(bool dry_run) override {
     const auto local = Local();
     if (!local.ok()) return {{"", local.status()}};
-    return {{"", dry_run ? (*local)->Leftovers() : (*local)->Sweep()}};
+    auto over = dry_run ? (*local)->Leftovers() : (*local)->Sweep();
+    if (!over.ok()) return {{"", over.status()}};
+    const std::string instances = LocalState(state_dir_).Instances();
+    for (std::string& one : SweepContainers(state_dir_, instances, dry_run)) {
+      over->push_back(std::move(one));
+    }
+    return {{"", std::move(over)}};
   }
 
  private:

@@ -104,7 +104,7 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
   std::unique_ptr<Container> made(new Container(engine));
   made->owner_ = plan.owner;
   made->limiter_ = limiter;
-  STOKER_TRY(RemoveContainers(engine, plan.owner).status());
+  STOKER_TRY(RemoveContainers(engine, plan.owner));
   plan.socket_dir = plan.owner + "/container";
   plan.verb = kContainerVerb;
   STOKER_ASSIGN(plan.program, OwnFile());

@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kAskMs = 20'000;
 constexpr int64_t kRemoveMs = 60'000;
 constexpr int kTries = 2;
+constexpr char kNoted[] = "/engines";
 
 // The words that follow the client's path.
 std::vector<std::string> VersionArgv(EngineKind kind, const std::string& program) {
@@ -47,23 +48,35 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
   return found;
 }
 
-// Ids, each with its owner behind a blank where `owner` is "".
-Result<std::vector<std::string>> List(const EngineFacts& engine, const std::string& owner) {
+struct Listed {
+  std::string id;
+  std::string owner;  // "" where it was asked for
+};
+
+// Of `owner`; "" = of all.
+Result<std::vector<Listed>> List(const EngineFacts& engine, const std::string& owner) {
   STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(ListArgv(engine, owner), kAskMs));
   if (said.exit_code != 0) {
     return EngineFailure(engine, "list its containers", said.exit_code, said.err);
   }
-  std::vector<std::string> out;
+  std::vector<Listed> out;
   for (const std::string& line : Split(said.out, '\n')) {
     const size_t blank = line.find(' ');
     if (line.empty()) continue;
-    if (!owner.empty()) {
-      out.push_back(line);
-    } else if (blank != std::string::npos && !sys::DirExists(line.substr(blank + 1))) {
-      out.push_back(line.substr(0, blank));
-    }
+    out.push_back({line.substr(0, blank), blank == line.npos ? "" : line.substr(blank + 1)});
   }
   return out;
+}
+
+// "" where it is gone now, else what the engine says.
+std::string Remove(const EngineFacts& engine, const std::string& id) {
+  std::string why;
+  for (int i = 0; i < kTries; ++i) {
+    const auto said = AskEngine(RemoveArgv(engine, id), kRemoveMs);
+    if (said.ok() && said->exit_code == 0) return "";
+    why = said.ok() ? said->err : said.status().ToString();
+  }
+  return why;
 }
 
 }  // namespace
@@ -112,19 +125,41 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted) {
                 "Install it, or leave container.engine out: what the machine has is taken");
 }
 
-Result<int> RemoveContainers(const EngineFacts& engine, const std::string& owner) {
-  STOKER_ASSIGN(std::vector<std::string> left, List(engine, owner));
-  const size_t found = left.size();
+Status RemoveContainers(const EngineFacts& engine, const std::string& owner) {
+  STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner));
   std::string why;
-  for (int i = 0; i < kTries && !left.empty(); ++i) {
-    for (const std::string& id : left) {
-      const auto said = AskEngine(RemoveArgv(engine, id), kRemoveMs);
-      if (said.ok() && said->exit_code != 0) why = said->err;
+  for (const Listed& one : found) why += Remove(engine, one.id);
+  if (why.empty()) return Status::Ok();
+  // Two may have removed it at once.
+  STOKER_ASSIGN(const std::vector<Listed> left, List(engine, owner));
+  if (left.empty()) return Status::Ok();
+  return EngineFailure(engine, "remove the container " + left[0].id, 1, why);
+}
+
+Status NoteEngine(const std::string& state_dir, const EngineFacts& engine) {
+  const std::string folder = state_dir + kNoted;
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  const std::string note = folder + "/" + EngineName(engine.kind);
+  return sys::FileExists(note) ? Status::Ok() : sys::WriteFileAtomic(note, "", 0600, false);
+}
+
+std::vector<std::string> SweepContainers(const std::string& state_dir, const std::string& instances,
+                                         bool dry_run) {
+  std::vector<std::string> out;
+  if (!sys::DirExists(state_dir + kNoted)) return out;
+  for (const FoundEngine& found : FindEngines()) {
+    const EngineFacts& engine = found.facts;
+    const bool noted = sys::FileExists(state_dir + kNoted + "/" + EngineName(engine.kind));
+    if (!noted || !found.trouble.empty()) continue;
+    const auto all = List(engine, "");
+    if (!all.ok()) continue;
+    for (const Listed& one : *all) {
+      // Another's of this machine may lie where this user cannot look.
+      if (!StartsWith(one.owner, instances + "/") || sys::DirExists(one.owner)) continue;
+      if (dry_run || Remove(engine, one.id).empty()) out.push_back("container " + one.id);
     }
-    STOKER_ASSIGN(left, List(engine, owner));
   }
-  if (left.empty()) return static_cast<int>(found);
-  return EngineFailure(engine, "remove the container " + left[0], 1, why);
+  return out;
 }
 
 }  // namespace stoker

@@ -30,8 +30,16 @@ std::vector<FoundEngine> FindEngines();
 // what to do.
 Result<EngineFacts> ChooseEngine(const std::string& wanted);
 
-// Removes all containers of `owner` ("" = of every owner whose folder is gone), tried twice: after
-// a kill podman fails the first time. Returns how many are gone. Errors: one stays.
-Result<int> RemoveContainers(const EngineFacts& engine, const std::string& owner);
+// Removes all containers of `owner`, tried twice: after a kill podman fails the first time. Errors:
+// one stays.
+Status RemoveContainers(const EngineFacts& engine, const std::string& owner);
+
+// Notes in `state_dir` that jobs of it have had containers of this engine, for SweepContainers.
+Status NoteEngine(const std::string& state_dir, const EngineFacts& engine);
+// Dead containers of owners in the folder `instances`, which are gone: their ids. Removes them,
+// unless `dry_run`. Asks the engines that are noted in `state_dir` alone, so that who has no
+// containers waits for none. One that does not answer has none to tell.
+std::vector<std::string> SweepContainers(const std::string& state_dir, const std::string& instances,
+                                         bool dry_run);
 
 }  // namespace stoker

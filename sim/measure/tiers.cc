@@ -120,6 +120,8 @@ const std::vector<TierCast>& TierCasts() {
       {"agents", "every live agent of the job", Tier::kAgents, false, 0, 0},
       {"departing", "a node that has a notice", Tier::kDeparting, false, 0, 0},
       {"timer", "`stoker controller --once` each minute", Tier::kTimer, false, 0, kMinute},
+      {"away", "the function each five minutes, its events lost", Tier::kTimer, false, 0,
+       5 * kMinute},
       {"all", "all of them", Tier::kAll, true, kHour, kMinute},
   };
   return casts;

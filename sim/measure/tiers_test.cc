@@ -99,6 +99,11 @@ TEST(Tiers, ATimerAloneSeesAll) {
   ExpectAlone("timer", "the node hangs", 2, 9 * kMinuteOfTiers);
 }
 
+TEST(Tiers, TheFunctionSeesAllWithoutAnEvent) {
+  ExpectAlone("away", "taken without notice, or fails", 1, 15 * kMinuteOfTiers);
+  ExpectAlone("away", "the node hangs", 1, 30 * kMinuteOfTiers);
+}
+
 TEST(Tiers, AnHourWithoutTheBucketCostsNothing) {
   for (const TierCast& cast : TierCasts()) {
     for (const TierOutcome& run : Play(cast.name, "the bucket is away for an hour", 1)) {

@@ -52,9 +52,6 @@ bool IsThere(const std::string& code) {
       code, {"EntityAlreadyExists", "ResourceAlreadyExistsException", "ResourceConflictException"});
 }
 
-// The name in what is called, for people.
-std::string On(const Call& call) { return ec2::Described(call); }
-
 class LambdaHost : public AwayHost {
  public:
   LambdaHost(std::shared_ptr<AwsApi> api, AwsAccount account, std::string profile)
@@ -144,7 +141,7 @@ class LambdaHost : public AwayHost {
         const auto reply = api_->Repeat(call);
         if (!reply.ok()) return reply.status();
         if (reply->failure && IsGone(reply->failure->code)) continue;
-        if (reply->failure) return ec2::StatusOf(On(call), *reply->failure);
+        if (reply->failure) return ec2::StatusOf(ec2::Described(call), *reply->failure);
         // A list answers where there is nothing.
         const Json told = Json::parse(reply->body, nullptr, false);
         const bool none =
@@ -207,7 +204,7 @@ class LambdaHost : public AwayHost {
     const auto reply = api_->Repeat(call);
     STOKER_TRY(reply.status());
     if (!reply->failure || (ok != nullptr && ok(reply->failure->code))) return Status::Ok();
-    return ec2::StatusOf(On(call), *reply->failure);
+    return ec2::StatusOf(ec2::Described(call), *reply->failure);
   }
 
   // Again while something that was just made or changed is not ready for it.
@@ -221,7 +218,8 @@ class LambdaHost : public AwayHost {
                          failure.message.find("cannot be assumed") != std::string::npos;
       const bool busy = failure.code == "ResourceConflictException" &&
                         failure.message.find("exist") == std::string::npos;
-      if ((!young && !busy) || time >= kSettleTries) return ec2::StatusOf(On(call), failure);
+      if ((!young && !busy) || time >= kSettleTries)
+        return ec2::StatusOf(ec2::Described(call), failure);
       std::this_thread::sleep_for(kSettlePause);
     }
   }

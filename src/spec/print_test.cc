@@ -184,11 +184,12 @@ void AddHooksAndNotify(JobSpec* spec, Prng* prng) {
                                Duration::Ms(prng->Between(1000, 600'000))};
   }
   if (prng->Chance(1, 2)) {
+    spec->secrets.push_back({"SLACK_URL", ""});
     spec->notify = {{"ntfy",
                      "https://ntfy.example/" + RandomName(prng),
                      {"end", "no_machine"},
                      Duration::Minutes(prng->Between(1, 1000))},
-                    {"slack", "$" + spec->secrets.emplace_back("SLACK_URL"), {"failure"}}};
+                    {"slack", "$SLACK_URL", {"failure"}}};
   }
 }
 

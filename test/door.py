@@ -81,3 +81,16 @@ class Door(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
     def handle_error(self, *_):
         """Who asked has gone."""
+
+
+def door_to(url, gate, how):
+    """One for a submitter at `gate` or 127.0.0.1; machines are told `how`, which may change: "open",
+    "denied", "outage"."""
+
+    def judge(handler, _):
+        inside = handler.client_address[0] not in ("127.0.0.1", gate)
+        return {"open": None, "outage": CLOSE, "denied": DENIED}[door.how] if inside else None
+
+    door = Door(gate, url, judge)
+    door.how = how
+    return door

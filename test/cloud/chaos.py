@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chaos on machines that boot, of EC2 or of Compute Engine: jobs of one and two nodes that are given
 notices, lose machines, agents and zones, find no room, are stopped and started, while the cloud's
-API fails, the metadata server is sick and the bucket goes away. One job at a time, so three machines
+API fails, the metadata server is sick and the bucket goes away, whose new machines cannot begin, or whose owner ends
+one by hand. One job at a time, so three machines
 at most; each meets two acts, the first for certain.
 
     chaos.py ec2|gcp [--jobs 8] [--full 0] [--seed 7]
@@ -28,17 +29,20 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test.lab import lab as lab_of
 
 lab_of.enter()
+from test.door import door_to
 from test.e2e.kit import chaos_checks
 from test.e2e.kit.bucket_view import BucketPath
 from test.e2e.kit.harness import Results
 from test.e2e.kit.job_kit import PROGRAMS
 from test.ec2 import lab_world as ec2
 from test.gcp import gce_world as gcp
+from test.lab import ec2_rooms, gce_rooms
 from test.lab.ec2api import lifecycle as ec2_lifecycle
 from test.lab.gceapi import lifecycle as gce_lifecycle
 
 PROGRAM = PROGRAMS / "chaos_trainer.py"
 LIMIT = 400
+ON_ITS_WAY = 5  # seconds
 FULL = "ZONE_RESOURCE_POOL_EXHAUSTED"
 
 
@@ -51,6 +55,7 @@ class Act:
         self.lab, self.world, self.job, self.rng, self.scale = lab, world, job, rng, scale
         self.away, self.lead = 60 * scale, 120 * scale
         self.zones = []
+        self.by_hand = None  # when the owner has ended one
         self.api, self.bucket = self.cloud.parts(lab)
 
     @staticmethod
@@ -83,6 +88,39 @@ class Act:
             self.api.faults.add(call, self.rng.choice(["lost_answer", "lost_request"]), 1)
         self.do_notice()
 
+    def do_boot_fails(self):
+        """The machine in the place of the one that is taken finds no bucket, and ends itself."""
+        before = {id(each) for each in self.world.machines(self.job.id)}
+        self.do_notice()
+
+        def new():
+            return [each for each in self.world.machines(self.job.id) if id(each) not in before]
+
+        try:
+            self.world.wait_for("another is asked for", new, 60, 0.05)
+        except AssertionError:
+            return  # there was none to take, or the job is over
+        self.world.door.how = "outage"
+        try:
+            self.world.wait_for("it has not begun", lambda: all(map(self.world.is_off, new())), 120, 0.3)
+        finally:
+            self.world.door.how = "open"
+
+    def do_cancel(self):
+        """Its owner ends a machine with the cloud's own tools: from then on no other is made."""
+        machine = self.running()
+        if machine is None or ended(self.world, self.job):
+            return
+        self.end_by_hand(machine)
+        self.by_hand = time.time()  # once that was taken
+
+    def made_since(self):
+        """Machines that were made though their owner had ended one; the requests that were on
+        their way apart."""
+        if self.by_hand is None:
+            return []
+        return [each for each in self.world.machines(self.job.id) if each.born > self.by_hand + ON_ITS_WAY]
+
     def do_bucket_away(self):
         """A server that answers nobody for a while."""
         self.bucket.process.send_signal(signal.SIGSTOP)
@@ -95,7 +133,19 @@ class Act:
 class Ec2Act(Act):
     cloud = ec2
     # Each job meets the first of its two acts for certain; in the order of the issue.
-    ACTS = ("notice", "taken", "withdrawn", "stop and start", "agent", "errors", "lost answers", "zone full", "bucket away")
+    ACTS = (
+        "notice",
+        "boot fails",
+        "cancel",
+        "taken",
+        "withdrawn",
+        "stop and start",
+        "agent",
+        "errors",
+        "lost answers",
+        "zone full",
+        "bucket away",
+    )
     CALLS = ("RunInstances", "DescribeInstances", "TerminateInstances", "CreateTags")
 
     @staticmethod
@@ -120,6 +170,15 @@ class Ec2Act(Act):
             machine.reason = f"Server.SpotInstanceTermination {ec2_lifecycle.stamp()}"
             machine.move((0, "shutting-down"))
         self.lab.rooms.kill(machine)
+
+    def end_by_hand(self, machine):
+        """A person whose cloud errs types it again."""
+        for _ in range(10):
+            try:
+                self.lab.client.terminate_instances(InstanceIds=[machine.id])
+                return
+            except self.lab.client.exceptions.ClientError:
+                time.sleep(0.5)
 
     def do_withdrawn(self):
         machine = self.running()
@@ -192,6 +251,8 @@ class GceAct(Act):
     cloud = gcp
     ACTS = (
         "notice",
+        "boot fails",
+        "cancel",
         "classic notice",
         "taken",
         "no room",
@@ -246,6 +307,9 @@ class GceAct(Act):
     def do_taken(self):
         if machine := self.running():
             self.world.notice(machine, 0)
+
+    def end_by_hand(self, machine):
+        gce_lifecycle.by_hand(self.api, gce_lifecycle.delete, machine)
 
     def do_no_room(self):
         self.api.births.add(FULL, count=2)
@@ -306,9 +370,16 @@ class GceAct(Act):
         self.api.settings.operation_delay = 0.1
 
 
+# Where the bucket is said to be, and from where machines reach this one.
+DOORS = {"aws": ("AWS_ENDPOINT_URL_S3", ec2_rooms.GATE), "gcp": ("STORAGE_EMULATOR_HOST", gce_rooms.GATE)}
+
+
 def prepare(world):
     (world.work / PROGRAM.name).write_text(PROGRAM.read_text())
     world.lab.rooms.more = ["-s", str(world.evidence)]
+    variable, gate = DOORS[world.infra.partition("/")[0]]
+    world.door = door_to(world.lab.env[variable], gate, "open")
+    world.env[variable] = world.door.url
 
 
 def submit(world, rng, number, acts, scale, spot):
@@ -370,6 +441,11 @@ def play(acts_of, world, results, number, seed, scale):
     world.wait_for(f"{job.id} to end", lambda: ended(world, job), LIMIT, 0.5)
     world.over(job.id, LIMIT)
     job.seconds = time.monotonic() - begun
+    if act.by_hand:
+        job.fate = "cancelled"
+        record = chaos_checks.ledger_view.record(world.store, job.id)
+        results.check(f"job {number}: its owner's end is a cancel", record["state"] == "Cancelled", record["state"])
+        results.check(f"job {number}: no machine is made after it", not act.made_since(), act.made_since())
     chaos_checks.check_job(world, job, results)
     return job
 
@@ -386,6 +462,7 @@ def main():
     with acts_of.cloud.Lab() as lab, acts_of.cloud.World(lab, f"{args.cloud}-chaos") as world:
         world.store = acts_of.store(lab)
         prepare(world)
+        acts_of.cloud.parts(lab)[0].settings.boot_tries = 3
         looks = world.start("controller", "--interval", "5s", stdout=-3, stderr=-3)
         jobs = []
         for number, scale in enumerate([0.1] * args.jobs + [1] * args.full, args.first):

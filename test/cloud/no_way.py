@@ -16,7 +16,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 from test.lab import lab as lab_of
 
 lab_of.enter()
-from test.door import CLOSE, DENIED, Door
+from test.door import door_to
 from test.e2e.kit.harness import Results, World, parts_of
 from test.lab import ec2_rooms, gce_rooms
 from test.lab.gce_lab import GceLab
@@ -73,14 +73,9 @@ def goes(lab, world, until, most, seconds):
 
 
 def world_of(lab, name, how):
-    def judge(handler, _):
-        """Machines are told `how`; the submitter sees the bucket."""
-        inside = handler.client_address[0] not in ("127.0.0.1", CLOUD.gate)
-        return {"outage": CLOSE, "denied": DENIED}[how] if inside else None
-
-    door = Door(CLOUD.gate, lab.env[CLOUD.variable], judge)
+    server = door_to(lab.env[CLOUD.variable], CLOUD.gate, how)
     made = World(name)
-    made.env.update(lab.env, **{CLOUD.variable: door.url})
+    made.env.update(lab.env, **{CLOUD.variable: server.url})
     made.stoker("config", "set", "store", f"{CLOUD.bucket}://stoker-test/{name}", check=True)
     return made
 

@@ -209,12 +209,13 @@ TEST(Aws, IsRead) {
   const ParsedSpec parsed = ParseJobSpecAll(
       "resources: {infra: aws/us-east-1}\nrun: x\n"
       "aws: {placement: CLUSTER, efa: true, capacity_reservation: cr-0f3,\n"
-      "      subnet: subnet-1, security_groups: [default, sg-7]}\n",
+      "      subnet: subnet-1, security_groups: [default, sg-7], metadata_tags: true}\n",
       AtHome());
   ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
   const AwsSpec& aws = parsed.spec.sections.aws;
   EXPECT_EQ(aws.placement, "cluster");
   EXPECT_TRUE(aws.efa);
+  EXPECT_TRUE(aws.metadata_tags);
   EXPECT_EQ(aws.capacity_reservation, "cr-0f3");
   EXPECT_EQ(aws.subnets, std::vector<std::string>{"subnet-1"});
   EXPECT_EQ(aws.security_groups, (std::vector<std::string>{"default", "sg-7"}));

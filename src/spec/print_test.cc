@@ -171,6 +171,7 @@ void RandomContainer(Prng* prng, ContainerSpec* container) {
 void RandomAws(Prng* prng, AwsSpec* aws) {
   if (prng->Chance(1, 2)) aws->placement = "cluster";
   aws->efa = prng->Chance(1, 2);
+  aws->metadata_tags = prng->Chance(1, 2);
   if (prng->Chance(1, 2)) aws->capacity_reservation = "cr-" + RandomName(prng);
   for (uint64_t n = prng->Below(3); n > 0; --n)
     aws->subnets.push_back("subnet-" + RandomName(prng));

@@ -64,6 +64,26 @@ TEST(GceResolve, TypesThatBringTheirGpus) {
   EXPECT_NE(offers->front().ask.image.find("deeplearning-platform-release"), std::string::npos);
 }
 
+TEST(GceResolve, WhatTheImageLacksIsSaidOnce) {
+  GceWish wish = Wish();
+  std::vector<std::string> said;
+  wish.say = [&](const std::string& remark) { said.push_back(remark); };
+  wish.packages = true;
+  ASSERT_TRUE(Resolve(wish).ok());
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("each machine's disk has 10 GiB"), std::string::npos) << said[0];
+  said.clear();
+  wish.disk_gib = 50;
+  ASSERT_TRUE(Resolve(wish).ok());
+  EXPECT_TRUE(said.empty());
+  wish.gpus = 1;
+  wish.gpu_name = "L4";
+  wish.packages = false;
+  ASSERT_TRUE(Resolve(wish).ok());
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("no PyTorch"), std::string::npos) << said[0];
+}
+
 TEST(GceResolve, GpusThatAreAttached) {
   GceWish wish = Wish();
   wish.gpus = 1;

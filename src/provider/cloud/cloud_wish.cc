@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "net/http_message.h"
+#include "sys/file.h"
 
 namespace stoker::cloud {
 
@@ -23,6 +24,9 @@ Wish WishOf(const OfferAsk& ask) {
   wish.disk_gib = asked.disk_gib;
   wish.labels = asked.labels;
   wish.nodes = ask.spec.num_nodes;
+  const std::string& workdir = ask.spec.workdir;
+  wish.packages = !ask.spec.setup.empty() ||
+                  (!workdir.empty() && sys::FileExists(workdir + "/requirements.txt"));
   return wish;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,9 +29,12 @@ struct Wish {
   std::optional<int64_t> disk_gib;
   std::map<std::string, std::string> labels;
   int nodes = 1;
+  bool packages = false;                          // it brings a requirements.txt, or a setup
+  std::function<void(const std::string&)> say{};  // a remark for whoever submits; empty: for nobody
 };
 
-// Of `ask`, without `cluster`, which stands in a section of the cloud's own.
+// Of `ask`, without `cluster`, which stands in a section of the cloud's own. Looks into its
+// workdir.
 Wish WishOf(const OfferAsk& ask);
 
 // kInvalid: `machines` ("machines of EC2") could not reach the job's store or inputs, which are to

@@ -39,7 +39,7 @@ class Ec2Broker : public Broker {
   Status Reach(const OfferAsk& ask) override { return CheckEc2Reach(ask, options_.settings); }
 
   Result<std::vector<Offer>> Resolve(const OfferAsk& ask) override {
-    STOKER_ASSIGN(const Ec2Wish wish, Ec2WishOf(ask, options_.settings));
+    STOKER_ASSIGN(const Ec2Wish wish, Ec2WishOf(ask, options_.settings, options_.say));
     STOKER_ASSIGN(const auto api, Api());
     return ResolveEc2(*api, wish);
   }

@@ -65,15 +65,18 @@ Status CheckEc2Reach(const OfferAsk& ask, const Settings& settings) {
   return cloud::CheckReach(ask, {kS3, kGoogle}, "machines of EC2");
 }
 
-Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings) {
+Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings,
+                          const std::function<void(const std::string&)>& say) {
   STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
   STOKER_ASSIGN(const S3Place bucket, StoreInS3(ask.ledger.store->url(), account));
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of S3", bucket.endpoint, "AWS_ENDPOINT_URL"));
   const AwsSpec& aws = ask.spec.sections.aws;
   Ec2Wish wish{cloud::WishOf(ask)};
+  wish.say = say;
   if (wish.region.empty()) wish.region = AwsRegion(account.outside, account.config);
   wish.cluster = !aws.placement.empty();
   wish.efa = aws.efa;
+  wish.metadata_tags = aws.metadata_tags;
   wish.reservation = aws.capacity_reservation;
   wish.subnets = aws.subnets;
   wish.groups = aws.security_groups;

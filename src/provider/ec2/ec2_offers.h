@@ -14,6 +14,7 @@ Status CheckEc2Reach(const OfferAsk& ask, const Settings& settings);
 
 // Of a job whose reach is good. kInvalid: a service that stands in for Amazon's is on this machine
 // alone.
-Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings);
+Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings,
+                          const std::function<void(const std::string&)>& say);
 
 }  // namespace stoker

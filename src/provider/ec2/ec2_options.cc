@@ -36,6 +36,7 @@ void Fields(A& a, T& t) {
   a("profile", t.profile);
   a("disks", t.disks);
   a("labels", t.labels);
+  a("metadata_tags", t.metadata_tags);
   a("store_region", t.store_region);
   a("blob_period", t.blob_period);
   a("s3_endpoint", t.s3_endpoint);

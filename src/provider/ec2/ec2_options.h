@@ -37,9 +37,10 @@ struct Options {
   int64_t efa = 0;                  // network interfaces of the kind; 0 = an ordinary one
   std::string profile;              // of IAM: its name
   std::vector<Disk> disks;
-  std::vector<Label> labels;  // the user's tags
-  std::string store_region;   // of the bucket
-  int64_t blob_period = 0;    // of the binary's copy, see ledger/blobs.h
+  std::vector<Label> labels;   // the user's tags
+  bool metadata_tags = false;  // the machine's metadata has all of its tags
+  std::string store_region;    // of the bucket
+  int64_t blob_period = 0;     // of the binary's copy, see ledger/blobs.h
   // Of services that are not Amazon's own; "" = Amazon's.
   std::string s3_endpoint;
   std::string ec2_endpoint;

@@ -65,6 +65,12 @@ Result<std::vector<Label>> TagsOf(const LaunchRequest& request, const Options& o
       return Status(Code::kInvalid, "not a label for EC2: '" + Printable(label.key) + "'",
                     "Labels have 1 to 128 characters and begin neither with aws: nor with stoker-");
     }
+    // A key is part of a path there. Source: "Restrict access to instance tags" (EC2 User Guide).
+    if (options.metadata_tags && label.key.find_first_of(" /") != std::string::npos) {
+      return Status(Code::kInvalid,
+                    "label '" + Printable(label.key) + "' cannot be read in a machine's metadata",
+                    "Write its key without blanks and '/', or leave 'aws.metadata_tags' out");
+    }
     if (label.value.size() > kMostTagValue) {
       return Status(Code::kInvalid, "label '" + Printable(label.key) + "' is too long for EC2",
                     "At most 256 characters");
@@ -183,6 +189,7 @@ Result<Params> RunInstances(const LaunchRequest& request, const Options& options
   out.Add("MetadataOptions.HttpTokens", "required");
   out.Add("MetadataOptions.HttpPutResponseHopLimit", "1");
   out.Add("MetadataOptions.HttpEndpoint", "enabled");
+  if (options.metadata_tags) out.Add("MetadataOptions.InstanceMetadataTags", "enabled");
   AddMarket(request.ask, &out);
   AddDisks(options.disks, &out);
   AddTags(tags, request.ask.market == kSpot, &out);

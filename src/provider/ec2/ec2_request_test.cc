@@ -79,6 +79,7 @@ TEST(Ec2Request, OnlyThoseWhoHaveATokenReadTheMetadata) {
   auto asked = Asked(Entry(), Resolved());
   EXPECT_EQ(asked["MetadataOptions.HttpTokens"], "required");
   EXPECT_EQ(asked["MetadataOptions.HttpPutResponseHopLimit"], "1");
+  EXPECT_EQ(asked.count("MetadataOptions.InstanceMetadataTags"), 0U) << "only on request";
 }
 
 TEST(Ec2Request, EverythingIsTagged) {
@@ -342,6 +343,24 @@ TEST(Ec2Instances, PagesAndIndices) {
       {});
   ASSERT_TRUE(empty.ok());
   EXPECT_TRUE(empty->instances.empty());
+}
+
+TEST(Ec2Request, TagsAreReadInsideOnRequest) {
+  Options options = Resolved();
+  options.metadata_tags = true;
+  options.labels = {{"team", "vision"}};
+  const auto params = RunInstances(Entry(), options, "");
+  ASSERT_TRUE(params.ok()) << params.status().ToString();
+  const std::map<std::string, std::string> asked(params->begin(), params->end());
+  EXPECT_EQ(asked.at("MetadataOptions.InstanceMetadataTags"), "enabled");
+  EXPECT_EQ(ParseOptions(EncodeOptions(options))->metadata_tags, true);
+  for (const char* key : {"cost/center", "cost center"}) {
+    options.labels = {{key, "1"}};
+    EXPECT_EQ(RunInstances(Entry(), options, "").code(), Code::kInvalid) << key;
+    options.metadata_tags = false;
+    EXPECT_TRUE(RunInstances(Entry(), options, "").ok()) << key;
+    options.metadata_tags = true;
+  }
 }
 
 }  // namespace

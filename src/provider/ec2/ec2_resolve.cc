@@ -7,6 +7,7 @@
 
 #include "aws/config.h"
 #include "base/text.h"
+#include "provider/cloud/image_words.h"
 #include "provider/ec2/api/ec2_role.h"
 #include "provider/ec2/api/ec2_way_out.h"
 #include "provider/ec2/ec2_catalog.h"
@@ -244,6 +245,7 @@ Result<std::vector<Offer>> OffersOf(const Ec2Wish& wish, const Ask& ask, Options
     if (subnet == network.subnets.end()) continue;
     options.subnet = subnet->second;
     options.efa = wish.efa ? way.efa : 0;
+    options.metadata_tags = wish.metadata_tags;
     Offer offer;
     offer.ask = ask;
     offer.ask.place.zone = way.zone;
@@ -277,10 +279,18 @@ Result<std::vector<Offer>> OffersOf(const Ec2Wish& wish, const Ask& ask, Options
 
 // A subnet that no machine could reach the bucket from is none, unless all are: that is refused.
 // Where the tables are not to be had, nothing is.
-Status KeepThoseWithAWay(AwsApi& api, const Ec2Wish& wish, Network* network) {
+Status KeepThoseWithAWay(AwsApi& api, const Ec2Wish& wish, Network* network,
+                         std::vector<std::string>* remarks) {
   if (!wish.s3_endpoint.empty() || wish.store_region.empty()) return Status::Ok();
   const auto ways = WaysToS3(api, wish.region, network->vpc);
-  if (!ways.ok()) return Status::Ok();
+  if (!ways.ok()) {
+    // The default VPC has a way, as a rule.
+    if (!network->is_default) {
+      remarks->push_back("whether machines in " + network->vpc +
+                         " reach the store is not known: " + ways.status().ToString());
+    }
+    return Status::Ok();
+  }
   std::vector<std::string> without;
   for (auto one = network->subnets.begin(); one != network->subnets.end();) {
     const bool none = ways->Of(one->second) == WayOut::kNone;
@@ -307,13 +317,14 @@ Status CheckRole(AwsApi& api, const Ec2Wish& wish) {
 struct Plugs {
   Network network;
   std::vector<std::string> groups;
+  std::vector<std::string> remarks;
 };
 
 Result<Plugs> PlugsOf(AwsApi& api, const Ec2Wish& wish) {
   Plugs out;
   STOKER_ASSIGN(out.network, wish.subnets.empty() ? DefaultNetwork(api, wish.region)
                                                   : NetworkOf(api, wish.region, wish.subnets));
-  STOKER_TRY(KeepThoseWithAWay(api, wish, &out.network));
+  STOKER_TRY(KeepThoseWithAWay(api, wish, &out.network, &out.remarks));
   if (wish.groups.empty()) return out;
   STOKER_ASSIGN(out.groups, GroupIds(api, wish.region, out.network.vpc, wish.groups, wish.nodes));
   return out;
@@ -361,7 +372,17 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   ask.place = {"ec2", asked_account.get(), wish.region, ""};
   ask.image = image.id;
   ask.market = wish.spot ? kSpot : block ? kBlock : kOnDemand;
-  return OffersOf(wish, ask, std::move(options), *ways, plugs.network);
+  STOKER_ASSIGN(auto offers, OffersOf(wish, ask, options, *ways, plugs.network));
+  if (!wish.say) return offers;
+  for (const std::string& remark : plugs.remarks) wish.say(remark);
+  const auto root = std::find_if(options.disks.begin(), options.disks.end(),
+                                 [&](const Disk& disk) { return disk.device == image.root; });
+  const int64_t gib = root == options.disks.end() ? 0 : root->gib;
+  for (const std::string& remark :
+       cloud::ImageRemarks({image.name, gib, wish.gpus.value_or(0) > 0, wish.packages})) {
+    wish.say(remark);
+  }
+  return offers;
 }
 
 }  // namespace

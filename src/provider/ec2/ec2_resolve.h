@@ -15,6 +15,7 @@ namespace stoker {
 
 struct Ec2Wish : cloud::Wish {
   bool efa = false;                             // with Elastic Fabric Adapters
+  bool metadata_tags = false;                   // programs may read the machine's tags inside
   std::string reservation;                      // "cr-…", of capacity: says type and zone
   std::vector<std::string> subnets;             // "subnet-…"; empty = those of the default VPC
   std::vector<std::string> groups;              // of security, by id or name; empty = the ledger's

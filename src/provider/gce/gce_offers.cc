@@ -77,6 +77,7 @@ Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
     STOKER_ASSIGN(gcloud, ReadGcloudConfig(SystemGoogleEnvironment({})));
   }
   GceWish wish{cloud::WishOf(ask)};
+  wish.say = say;
   wish.project = ProjectOf(settings, gcloud);
   if (wish.region.empty()) wish.region = UsualRegion(gcloud);
   wish.cluster = !ask.spec.sections.gcp.placement.empty();

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "provider/cloud/image_words.h"
 #include "provider/gce/gce_catalog.h"
 #include "provider/gce/gce_options.h"
 #include "provider/gce/gce_placement.h"
@@ -287,6 +288,12 @@ Result<std::vector<Offer>> ResolveGce(gce::ComputeApi& api, const GceWish& wish)
   trial.launches = {1};
   trial.ask = offers.front().ask;
   STOKER_TRY(gce::LaunchBody(trial, options, "", {}).status());
+  if (!wish.say) return offers;
+  for (const std::string& remark :
+       cloud::ImageRemarks({gce::LastPart(image.path), wish.disk_gib.value_or(image.disk_gib),
+                            has_gpus(ways.front()), wish.packages})) {
+    wish.say(remark);
+  }
   return offers;
 }
 

@@ -192,6 +192,7 @@ class Doctor {
   bool Machines() {
     GceWish wish = wish_;
     wish.spot = true;
+    wish.say = nullptr;
     const auto offers = ResolveGce(api_, wish);
     if (!offers.ok()) {
       Add("machines", "bad", offers.status().ToString());

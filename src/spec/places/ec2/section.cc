@@ -81,6 +81,9 @@ void ReadAws(const YamlNode& node, SpecReader* reader, AwsSpec* aws) {
   const auto efa = [=](const YamlNode& v) {
     if (const auto yes = reader->Boolean(v, "aws.efa")) aws->efa = *yes;
   };
+  const auto metadata_tags = [=](const YamlNode& v) {
+    if (const auto yes = reader->Boolean(v, "aws.metadata_tags")) aws->metadata_tags = *yes;
+  };
   const auto reservation = [=](const YamlNode& v) {
     ReadId(v, "aws.capacity_reservation", "cr-", reader,
            [=](const std::string& id) { aws->capacity_reservation = id; });
@@ -100,7 +103,8 @@ void ReadAws(const YamlNode& node, SpecReader* reader, AwsSpec* aws) {
                    {"efa", efa},
                    {"capacity_reservation", reservation},
                    {"subnet", subnet},
-                   {"security_groups", groups}},
+                   {"security_groups", groups},
+                   {"metadata_tags", metadata_tags}},
                   {{"region", "Write it behind the infra: aws/REGION"},
                    {"zone", "Write it behind the infra: aws/REGION/ZONE"},
                    {"instance_type", "Write 'resources.instance_type'"},
@@ -122,6 +126,7 @@ std::string PrintAws(const AwsSpec& aws) {
   }
   list("subnet", aws.subnets);
   list("security_groups", aws.security_groups);
+  if (aws.metadata_tags) out += "  metadata_tags: true\n";
   return out.empty() ? "" : "aws:\n" + out;
 }
 

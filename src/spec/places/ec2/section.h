@@ -16,6 +16,7 @@ struct AwsSpec {
   std::string capacity_reservation;          // "cr-…", also of a capacity block
   std::vector<std::string> subnets;          // "subnet-…"; none: those of the default VPC
   std::vector<std::string> security_groups;  // ids or names; none: the ledger's own
+  bool metadata_tags = false;                // programs may read the machine's tags inside
   bool operator==(const AwsSpec&) const = default;
 };
 

@@ -86,6 +86,13 @@ TEST_F(ClientTest, EachCancelledJobIsToldOnce) {
   EXPECT_EQ(told[2], "train (" + other + ") Cancelled");
 }
 
+TEST_F(ClientTest, ANoticeOfMoreThanAWeekIsRefusedForItsLength) {
+  const std::string job = Submit();
+  EXPECT_EQ(Preempt(*client_, {job, -1, Duration::Hours(7 * 24 + 1)}).code(), Code::kUsage);
+  EXPECT_EQ(Preempt(*client_, {job, -1, Duration::Hours(7 * 24)}).code(), Code::kInvalid)
+      << "it has no machine yet";
+}
+
 TEST_F(ClientTest, WhatHasNotEndedIsNeitherRemovedNorBegunAgain) {
   const std::string id = Submit();
   RetryWish again;

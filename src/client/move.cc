@@ -80,7 +80,7 @@ Status CheckHere(Client& client, const Job& job, const JobSpec& spec, const Loca
 Status CheckVaults(const Job& job, const JobSpec& spec, const std::vector<Offer>& offers) {
   const std::vector<std::string> names = OwnSecretNames(spec);
   if (names.empty()) return Status::Ok();
-  for (const Place& vault : VaultsOf(offers)) {
+  for (const stoker::Place& vault : VaultsOf(offers)) {
     if (std::find(job.secrets_in.begin(), job.secrets_in.end(), vault) != job.secrets_in.end()) {
       continue;
     }

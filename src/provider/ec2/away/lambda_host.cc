@@ -21,6 +21,7 @@
 #include "provider/ec2/away/one_file_zip.h"
 #include "provider/ec2/ec2_prices.h"
 #include "provider/ec2/ec2_resolve.h"
+#include "spec/places/ec2/section.h"
 #include "store/rights.h"
 #include "sys/file.h"
 
@@ -75,10 +76,14 @@ class LambdaHost : public AwayHost {
                                         ", and not in " + Printable(where));
     }
     STOKER_TRY(Complete(&plan.wish.bound, where));
-    STOKER_ASSIGN(const Rights rights, RightsFor(store, where));
+    STOKER_ASSIGN(Rights rights, RightsFor(store, where));
+    const std::string* node = rights.Find(kNodeFile);
+    if (node == nullptr) {
+      return Status(Code::kInvalid, "the function's role reads a bucket of S3, and not " + store);
+    }
     STOKER_ASSIGN(const std::string role, RoleOf(where, plan.wish.bound.identity));
     const LambdaNames names(wish.ledger);
-    STOKER_ASSIGN(plan.policy, ec2::LambdaPolicy(rights.node, plan.wish.bound, wish.ledger,
+    STOKER_ASSIGN(plan.policy, ec2::LambdaPolicy(*node, plan.wish.bound, wish.ledger,
                                                  AwsPartition(where), role, names.log_group));
     plan.makes = {
         "the role " + names.role + ", which may do what is in its policy stoker-away, no more",
@@ -309,7 +314,7 @@ class LambdaHost : public AwayHost {
 Result<std::unique_ptr<AwayHost>> MakeLambdaHost(const ProviderOptions& options) {
   STOKER_ASSIGN(auto api, MakeAwsApi());
   STOKER_ASSIGN(AwsAccount account, FindAwsAccount());
-  const std::string& given = options.settings.aws_instance_profile;
+  const std::string& given = options.settings.Of(kAwsProfile);
   std::unique_ptr<AwayHost> host = std::make_unique<LambdaHost>(
       std::move(api), std::move(account), given.empty() ? kUsualProfile : given);
   return host;

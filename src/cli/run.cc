@@ -17,8 +17,8 @@
 #include "client/submit/submit.h"
 #include "client/submit/variables.h"
 #include "spec/parse.h"
+#include "spec/text/git/repository.h"
 #include "spec/text/infra.h"
-#include "spec/text/repository.h"
 #include "sys/file.h"
 
 namespace stoker::cli {

@@ -425,6 +425,26 @@ Status Controller::KeepQuietNodesOf(const Result<QuietNodes>& looks, const PassR
   return WriteQuietNodes(ledger_, result.job.id, *looks);
 }
 
+// Of a job that goes on, machines come first. Of one that has ended, a node may be telling it: that
+// machine is not ended yet.
+Status Controller::CarryOut(const JobSpec& spec, Decision decision, Outcomes* outcomes,
+                            PassResult* result) {
+  const bool over = IsFinal(result->job.state);
+  Teller::Told told;
+  if (over) told = TellEvents(spec, result);
+  if (told.busy) decision.terminate.clear();
+  Status first = Act(result->job, spec, decision, outcomes);
+  const auto keep = [&](const Status& status) {
+    if (first.ok()) first = status;
+  };
+  keep(Note(result->job.id, *outcomes, result));
+  if (!over) (void)TellEvents(spec, result);
+  if (told.pending || !over) return first;
+  keep(ForgetSecrets(result->job, spec));
+  if (decision.retire) keep(Retire(result->job));  // nobody looks after the job later
+  return first;
+}
+
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   auto found = ReadJob(ledger_, job_id, records_[job_id]);
   if (BugIsOn("ends-on-failed-read") && !found.ok()) {  // "no record: its machines are strays"
@@ -482,22 +502,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     result.changed = true;
   }
   const Status kept = looks ? KeepQuietNodesOf(*looks, result) : Status::Ok();
-  // Of a job that goes on, machines come first. Of one that has ended, a node may be telling it.
-  const bool over = IsFinal(result.job.state);
-  Teller::Told told;
-  if (over) told = TellEvents(*spec, &result);
-  if (told.busy) decision.terminate.clear();
-  Status acted = Act(result.job, *spec, decision, &outcomes);
-  const Status noted = Note(job_id, outcomes, &result);
-  if (acted.ok()) acted = noted;
+  Status acted = CarryOut(*spec, std::move(decision), &outcomes, &result);
   if (acted.ok()) acted = kept;
-  if (!over) (void)TellEvents(*spec, &result);
-  const Status forgot = over && !told.pending ? ForgetSecrets(result.job, *spec) : Status::Ok();
-  if (acted.ok()) acted = forgot;
-  if (decision.retire && !told.pending) {  // nobody looks after the job later
-    const Status retired = Retire(result.job);
-    if (acted.ok()) acted = retired;
-  }
   if (!acted.ok()) result.trouble = acted;
   return result;
 }

@@ -131,6 +131,7 @@ class Controller {
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision, Outcomes* outcomes);
   Status Send(const Job& job, const JobSpec& spec, const Request& request, Outcomes* outcomes);
   Teller::Told TellEvents(const JobSpec& spec, PassResult* result);
+  Status CarryOut(const JobSpec& spec, Decision decision, Outcomes* outcomes, PassResult* result);
   Status ForgetSecrets(const Job& job, const JobSpec& spec);
   Status Retire(const Job& job);
   Status Note(const std::string& job, const Outcomes& outcomes, PassResult* result);

@@ -10,9 +10,10 @@ namespace {
 
 class TestNotifier : public Notifier {
  public:
-  bool Knows(const Job&, const JobSpec&, const NotifySpec& to) override { return knows || to.to[0] != '$'; }
-  Status Send(const Job&, const JobSpec&, const NotifySpec& to,
-              const Notification& what) override {
+  bool Knows(const Job&, const JobSpec&, const NotifySpec& to) override {
+    return knows || to.to[0] != '$';
+  }
+  Status Send(const Job&, const JobSpec&, const NotifySpec& to, const Notification& what) override {
     sent.push_back(what.key + " to " + to.to);
     return answer;
   }

@@ -10,9 +10,9 @@
 #include "spec/parse_state.h"
 #include "spec/program.h"
 #include "spec/sections.h"
+#include "spec/text/git/repository.h"
 #include "spec/text/infra.h"
 #include "spec/text/known_keys.h"
-#include "spec/text/repository.h"
 
 namespace stoker {
 namespace {

@@ -8,8 +8,8 @@
 #include "spec/cloud_machine.h"
 #include "spec/machine.h"
 #include "spec/sections.h"
+#include "spec/text/git/repository.h"
 #include "spec/text/json_text.h"
-#include "spec/text/repository.h"
 
 namespace stoker {
 namespace {

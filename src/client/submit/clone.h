@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "client/open/client.h"
-#include "spec/text/repository.h"
+#include "spec/text/git/repository.h"
 #include "sys/file.h"
 
 namespace stoker::client {

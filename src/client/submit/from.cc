@@ -9,7 +9,7 @@
 #include "controller/restorable.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
-#include "spec/text/repository.h"
+#include "spec/text/git/repository.h"
 #include "sys/file.h"
 #include "view/lineage.h"
 

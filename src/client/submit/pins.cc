@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "google/jwt.h"
 #include "node/env/requirement_files.h"
-#include "spec/text/git_requirements.h"
+#include "spec/text/git/git_requirements.h"
 #include "sys/command.h"
 
 namespace stoker::client {

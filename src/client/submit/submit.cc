@@ -30,8 +30,8 @@
 #include "pack/listing.h"
 #include "provider/job_secrets.h"
 #include "spec/print.h"
+#include "spec/text/git/repository.h"
 #include "spec/text/infra.h"
-#include "spec/text/repository.h"
 #include "sys/file.h"
 
 namespace stoker::client {

@@ -9,10 +9,10 @@
 #include "node/env/editable.h"
 #include "node/env/pip_words.h"
 #include "node/env/python_env.h"
-#include "node/env/setup_cache.h"
-#include "node/env/setup_env.h"
+#include "node/env/setup/setup_cache.h"
+#include "node/env/setup/setup_env.h"
 #include "node/env/tail_sink.h"
-#include "spec/text/repository.h"
+#include "spec/text/git/repository.h"
 #include "sys/file.h"
 
 namespace stoker::node {

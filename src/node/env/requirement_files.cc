@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "spec/text/git_requirements.h"
+#include "spec/text/git/git_requirements.h"
 #include "sys/file.h"
 
 namespace stoker::node {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/text/repository.h"
+#include "spec/text/git/repository.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/text/git_requirements.h"
+#include "spec/text/git/git_requirements.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/env/setup_cache.h"
+#include "node/env/setup/setup_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "node/env/setup_cache.h"
+#include "node/env/setup/setup_cache.h"
 #include "sys/file.h"
 
 namespace stoker::node {

@@ -333,7 +333,9 @@ Teller::Told Controller::TellEvents(const JobSpec& spec, PassResult* result) {
   const auto told = teller_->Tell(result->job, spec, result->store_now, result->reports);
   if (!told.ok()) {
     result->trouble = told.status();
-    return {.pending = true};
+    Teller::Told unknown;
+    unknown.pending = true;
+    return unknown;
   }
   for (const std::string& note : told->notes) result->notes.push_back(note);
   return *told;

@@ -31,15 +31,10 @@ Json Answer(const Json& in) {
   HttpRequest request{in.at("method"), TargetOf(in), {}, in.at("body")};
   for (const Json& header : in.at("headers")) request.headers.emplace_back(header[0], header[1]);
   Json out = {{"target", request.target}};
-  if (in.contains("lifetime")) {
-    const Duration lifetime = Duration::Seconds(in["lifetime"]);
-    out["presigned"] = *signer.Presign(credentials, now, lifetime, request);
-  } else {
-    const std::string hash = in.at("unsigned") ? std::string(kUnsignedPayload) : "";
-    const Status status = signer.Sign(credentials, now, &request, hash);
-    if (!status.ok()) return {{"error", status.ToString()}};
-    for (const auto& [name, value] : request.headers) out["headers"][name] = value;
-  }
+  const std::string hash = in.at("unsigned") ? std::string(kUnsignedPayload) : "";
+  const Status status = signer.Sign(credentials, now, &request, hash);
+  if (!status.ok()) return {{"error", status.ToString()}};
+  for (const auto& [name, value] : request.headers) out["headers"][name] = value;
   return out;
 }
 

@@ -113,9 +113,9 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
   }
   // What one image's interpreter makes is not another's.
   const std::string cache = here.container ? config.dir + "/venv-in" : config.cache_dir + "/venv";
-  auto venv = PreparePythonEnv({here.WorkDir(), cache, config.dir + "/venv", config.job.code_digest,
-                                setup, config.job.pins},
-                               env, step, here.log.Sink());
+  auto venv = PreparePythonEnv(
+      {here.WorkDir(), cache, config.dir + "/venv", config.job.code_digest, setup, config.job.pins},
+      env, step, here.log.Sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
     result->setup_code = 1;

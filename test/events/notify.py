@@ -84,6 +84,7 @@ def test_forms(results, world):
     slack = got.get("/slack", {}).get("text", "")
     results.check("forms: Slack's, with its characters escaped", "&lt;b&gt;'oh'" in slack and "UserError, exit code 3" in slack, slack)
     results.check("forms: ntfy's", "exit code 3" in str(got.get("/topic")) and len(server.taken) == 3, server.taken)
+    world.wait_for("what became of each is written", lambda: world.stoker("show", job).stdout.count("  told  ") == 3, timeout=10)
     told = world.stoker("show", job).stdout
     results.check("forms: show says whom what was told", "told" in told.lower() and "$HOOK" in told, told)
     found = [p for p in world.store.rglob("*") if p.is_file() and SECRET.encode() in p.read_bytes()]
@@ -96,10 +97,11 @@ def test_refused(results, world):
     env = {**world.env, "HOOK": server.url(f"/{SECRET}")}
     job = run(world, "  - webhook: $HOOK", "print('done')", env=env)
     world.stoker("wait", job, check=True)
+    world.wait_for("it is given up", lambda: "given up" in world.stoker("show", job).stdout, timeout=10)
     shown = world.stoker("show", job).stdout
     results.check("refused: given up at once, and said", len(server.seen) == 1 and "404" in shown, (server.seen, shown))
     results.check("refused: without the secret", SECRET not in shown and SECRET not in world.stoker("show", job, "--json").stdout, shown)
-    results.check("refused: the job is over", not (world.store / "active" / job).exists())
+    world.wait_for("the job is over", lambda: world.stoker("ls") and not (world.store / "active" / job).exists(), timeout=10)
 
 
 def test_again(results, world):

@@ -82,6 +82,12 @@ inline std::string Away(const std::string& provider) { return Aways() + provider
 inline std::string Drill(const std::string& job, const std::string& instance_id) {
   return Job(job) + "drills/" + instance_id + ".json";
 }
+// Python environments that machines share (ledger/envs/kept_envs.h).
+inline std::string Envs() { return "env/"; }
+inline std::string EnvManifest(const std::string& env) { return Envs() + env + "/manifest.json"; }
+inline std::string EnvUsed(const std::string& env) { return Envs() + env + "/used"; }
+inline std::string EnvParts() { return Envs() + "parts/"; }
+inline std::string EnvPart(const std::string& sha256) { return EnvParts() + sha256; }
 inline std::string Blobs() { return "blobs/"; }
 // One copy of a blob; ledger/blobs.h says what a period is.
 inline std::string Blob(const std::string& sha256, int64_t period) {

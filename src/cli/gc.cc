@@ -102,6 +102,8 @@ nlohmann::json ToJson(const client::Cleared& out, bool dry_run) {
           {"work_places", out.work_places},
           {"copies", out.caches.copies + out.binaries},
           {"environments", out.caches.environments},
+          {"kept_environments", out.envs.envs},
+          {"kept_environment_bytes", out.envs.bytes},
           {"kept",
            {{"active", kept.active},
             {"young", kept.young},
@@ -188,6 +190,10 @@ void Tell(Context& context, const client::Cleared& out, const CollectRequest& re
   if (out.caches.environments > 0) {
     text += ", " + Count(out.caches.environments, "Python environment") + " unused for 30 days";
   }
+  if (out.envs.envs + out.envs.parts > 0) {
+    text += ", " + Count(out.envs.envs, "kept environment") + " of the store (" +
+            HumanSize(out.envs.bytes) + ") unused for 30 days";
+  }
   if (out.uploads > 0) text += ", " + Count(out.uploads, "unfinished upload");
   if (out.unsaved > 0) {
     text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
@@ -260,7 +266,9 @@ Verb GcVerb() {
       "Clears away what is no longer needed. On this computer: machines that are over, old "
       "copies of stoker, Python environments that no job has used for 30 days, what submits "
       "that died a day ago left, and files that no store had room for 30 days ago. In the "
-      "store: code archives older than 30 days that no job needs, and uploads (also of 'stoker "
+      "store: code archives older than 30 days that no job needs, Python environments with which "
+      "no "
+      "job has begun for 30 days, and uploads (also of 'stoker "
       "sync' here) that were begun three days ago and never finished. In a cloud: what carries "
       "this ledger's tag and is over, since its record has ended it or its stoker-expires is "
       "past; gc lists the rest with age and price, in every place that the ledger has noted. "

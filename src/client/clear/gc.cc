@@ -101,6 +101,9 @@ Result<Cleared> ClearAll(Client& client, const CollectRequest& request, bool all
     AddTo(&more, out.collected);
     out.collected = std::move(more);
   }
+  const auto envs = ClearOldEnvs(ledger->store(), dry_run);
+  if (envs.ok()) out.envs = *envs;
+  if (!envs.ok()) client.Say("kept environments stay: " + envs.status().ToString());
   // Before machines that are over are cleared away: jobs of other stores may still want theirs.
   const auto binaries = ClearBinaries(client, *ledger, kUnusedAge, dry_run);
   out.binaries = binaries.value_or(0);

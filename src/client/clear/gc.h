@@ -12,6 +12,7 @@
 #include "client/clear/leavings.h"
 #include "client/open/client.h"
 #include "ledger/collect/collect.h"
+#include "ledger/envs/kept_envs.h"
 
 namespace stoker::client {
 
@@ -24,6 +25,7 @@ struct Cleared {
   Collected collected;
   std::vector<std::string> instances;  // machines that were left over
   std::vector<ProviderSweep> held;
+  ClearedEnvs envs;
   int64_t uploads = 0;
   int64_t binaries = 0;
   int64_t unsaved = 0;

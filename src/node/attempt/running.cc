@@ -102,10 +102,22 @@ Status Running::Start(const StartProgram& start, const Staged& staged,
   RanInput facts_to_keep = FactsToKeep(staged, command);
   facts_to_keep.task = program;
   ran_ = std::make_unique<RanTeller>(here_.store, std::move(facts_to_keep));
+  KeepEnvironment(staged);
   watcher_ = std::thread([this, program, ended = std::move(ended), activity = std::move(activity)] {
     Watch(program, ended, activity);
   });
   return Status::Ok();
+}
+
+// For other machines, where it was built here.
+void Running::KeepEnvironment(const Staged& staged) {
+  if (here_.store.traits().requests_are_free || staged.venv.folder.empty()) return;
+  KeepEnv keep;
+  keep.folder = staged.venv.folder;
+  keep.scratch = here_.config.dir;
+  keep.say = [this](const std::string& text) { here_.log.Say(text); };
+  keep.holds_secret = [this](const std::string& text) { return here_.log.Masked(text) != text; };
+  env_keeper_.Start(here_.store, std::move(keep));
 }
 
 RanInput Running::FactsToKeep(const Staged& staged, const TaskCommand& command) {
@@ -150,6 +162,7 @@ void Running::Watch(const std::shared_ptr<Task>& task, const std::function<void(
     if (exit) {
       // Before anything is cleaned up: what is still open for writing now is not whole.
       keepers_.keeper()->ProgramEnded(*exit, signalled_ && !exit->untold);
+      env_keeper_.Stop();
       ran_->ProgramEnded();
       if (exit->left_behind > 0) SayLeftBehind(*exit);
       ended(*exit);
@@ -195,6 +208,7 @@ bool Running::AskForCheckpoint() {
 
 void Running::Terminate() {
   signalled_ = true;
+  env_keeper_.Stop();
   keepers_.Hurry();
   const auto program = task();
   if (!program) return;
@@ -223,6 +237,7 @@ void Running::Kill() {
 
 void Running::SayNotice(const std::optional<Notice>& notice, const Saving& saving) {
   here_.log.SetLeaving(notice.has_value());
+  if (notice) env_keeper_.Stop();  // checkpoints need the wire
   if (!notice) return here_.log.Say("stoker: the notice is withdrawn: this machine stays");
   const int64_t left = std::max<int64_t>(0, (notice->until - here_.clock.Wall()).ms);
   const DrainPlan plan = PlanDrain(Duration::Ms(left), saving);

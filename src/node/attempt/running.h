@@ -17,6 +17,7 @@
 #include "node/attempt/hooks.h"
 #include "node/attempt/keepers.h"
 #include "node/attempt/program.h"
+#include "node/env/kept/env_keeper.h"
 #include "node/ran/ran_teller.h"
 #include "policy/drain.h"
 #include "port/node_platform.h"
@@ -70,6 +71,7 @@ class Running {
   std::shared_ptr<Task> task() const;
   void Watch(const std::shared_ptr<Task>& task, const std::function<void(TaskExit)>& ended,
              const std::function<void()>& activity);
+  void KeepEnvironment(const Staged& staged);
   RanInput FactsToKeep(const Staged& staged, const TaskCommand& command);
   void SayLeftBehind(const TaskExit& exit);
   void ReadUsage();  // under mutex_, with a task_
@@ -87,6 +89,7 @@ class Running {
   std::atomic<bool> signalled_{false};
   std::atomic<int64_t> term_at_{-1};  // milliseconds of MonoTime: when SIGTERM was sent
   std::unique_ptr<RanTeller> ran_;    // set before watcher_ begins
+  EnvKeeper env_keeper_;
   std::thread watcher_;
 };
 

@@ -91,6 +91,18 @@ void KeepResult(AttemptContext& here, const std::string& key, const SeenFolder& 
                ": its Python environment, " + Told(*kept));
 }
 
+PythonEnvPlaces PlacesOf(AttemptContext& here, const std::string& setup) {
+  const AttemptConfig& config = here.config;
+  // What one image's interpreter makes is not another's.
+  const std::string cache = here.container ? config.dir + "/venv-in" : config.cache_dir + "/venv";
+  PythonEnvPlaces places{here.WorkDir(),         cache, config.dir + "/venv",
+                         config.job.code_digest, setup, config.job.pins};
+  // In a folder of this machine a second copy would save nothing; what lies below an image's Python
+  // is not known here.
+  if (!here.store.traits().requests_are_free && !here.container) places.kept = &here.store;
+  return places;
+}
+
 }  // namespace
 
 Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& staged,
@@ -111,11 +123,7 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
     key = std::move(*made);
     setup += "\ncache " + key;  // another environment for other files
   }
-  // What one image's interpreter makes is not another's.
-  const std::string cache = here.container ? config.dir + "/venv-in" : config.cache_dir + "/venv";
-  auto venv = PreparePythonEnv(
-      {here.WorkDir(), cache, config.dir + "/venv", config.job.code_digest, setup, config.job.pins},
-      env, step, here.log.Sink());
+  auto venv = PreparePythonEnv(PlacesOf(here, setup), env, step, here.log.Sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
     result->setup_code = 1;

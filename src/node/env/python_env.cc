@@ -11,10 +11,14 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "node/env/kept/env_parts.h"
+#include "node/env/kept/env_source.h"
+#include "node/env/kept/take_env.h"
 #include "node/env/make_env.h"
 #include "node/env/project_files.h"
 #include "node/env/requirement_files.h"
 #include "node/env/requirements.h"
+#include "node/env/uv.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
 
@@ -41,6 +45,49 @@ Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
 
 Status MakeWhole(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
   STOKER_TRY(MakeEnv(by, asked, wanted));
+  return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
+}
+
+// What environments of this kind are known by in the store; "": they are not, which is said.
+std::string SharedKeyOf(const PythonEnvPlaces& places, const EnvMaker& by, const std::string& asked,
+                        const std::string& text) {
+  TextSink machine;
+  const auto exit = by.step.Run(by.Command({"python3", "-c", kAskMachine}), machine);
+  const auto settings = ReadPipSettings(by);
+  SharedKey shared{"", "python3 does not say what is installed"};
+  if (exit.ok() && exit->ShellCode() == 0 && settings.ok()) {
+    const bool code = ScopeOfRequirements(text) != RequirementsScope::kFile;
+    shared = KeyOfSource({asked, machine.text, text, code ? places.code_digest : "", places.pins,
+                          *settings, by.env});
+  }
+  if (shared.key.empty()) by.Say("the environment is not shared by the store: " + shared.why_not);
+  return shared.key;
+}
+
+Status RunsAtAll(const EnvMaker& by, const std::string& python) {
+  STOKER_ASSIGN(const TaskExit exit,
+                by.step.Run(by.Command({python, "-c", "import sys, encodings"}), by.sink));
+  if (exit.ShellCode() == 0) return Status::Ok();
+  return Status(Code::kInvalid, "its Python does not run here");
+}
+
+// Out of the store where it has the environment, else built, and noted so that it can be kept.
+Status TakeOrMake(const PythonEnvPlaces& places, const EnvMaker& by, const std::string& asked,
+                  const EnvWanted& wanted) {
+  const std::string key = SharedKeyOf(places, by, asked, wanted.text);
+  if (key.empty()) return MakeWhole(by, asked, wanted);
+  const EnvTaker taker{*places.kept, [&by] { return by.step.cancelled(); },
+                       [&by](const std::string& line) { by.Say(line); },
+                       [&by](const std::string& python) { return RunsAtAll(by, python); }};
+  STOKER_ASSIGN(const TakenEnv taken,
+                TakeEnv(taker, key, wanted.venv, asked.substr(0, asked.find(' '))));
+  if (taken.taken) {
+    STOKER_TRY(WriteEnvNote(wanted.venv, {key, kKeptStamp, ""}));
+    return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
+  }
+  STOKER_TRY(MakeEnv(by, asked, wanted));
+  STOKER_ASSIGN(const EnvTree tree, SeeEnv(wanted.venv));
+  STOKER_TRY(WriteEnvNote(wanted.venv, {key, StampOf(tree), taken.damaged.value_or("")}));
   return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
 }
 
@@ -136,8 +183,11 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
     if (!places.pins.empty()) {
       STOKER_ASSIGN(from, WritePinnedFiles(places.workdir, places.pins, places.private_dir + "-r"));
     }
-    STOKER_TRY(MakeWhole(
-        by, asked, {made.folder, places.cache_dir, from, text, !places.setup.empty(), source}));
+    const EnvWanted wanted{made.folder, places.cache_dir,      from,
+                           text,        !places.setup.empty(), source};
+    const bool shared = places.kept != nullptr && places.setup.empty() &&
+                        scope != RequirementsScope::kDirectory && AsksForPackages(text);
+    STOKER_TRY(shared ? TakeOrMake(places, by, asked, wanted) : MakeWhole(by, asked, wanted));
   }
   if (!places.pins.empty() && scope != RequirementsScope::kDirectory) {
     STOKER_TRY(sys::WriteFileAtomic(NewestOf(folder, Digest(base)), key, 0600, false));

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An environment that one machine builds and others take out of the store: three homes that share a
+bucket alone, by the real uv, from an index that is served here and that can be away."""
+
+import base64
+import hashlib
+import http.server
+import os
+import pathlib
+import sys
+import threading
+import zipfile
+
+sys.path[0] = str(pathlib.Path(__file__).parents[3])
+
+from test import cloud_env
+
+cloud_env.enter()
+from test.e2e.kit.harness import Results, World
+from test.versity_s3 import VersityS3
+
+UV = os.path.join(cloud_env.folder(os.path.join(cloud_env.HERE, "requirements-uv.txt")), "bin")
+LARGE = 21 << 20
+# Ends when it is told to, so that there is time to keep what it runs in.
+PROGRAM = """
+import os, subprocess, time, toy
+print('IS', toy.V, len(toy.large), toy.__file__)
+print('SAYS', subprocess.run(['toytool'], capture_output=True, text=True).stdout)
+for _ in range(1200):
+    if os.path.exists(os.environ['GO']): break
+    time.sleep(0.1)
+"""
+
+
+def wheel(folder):
+    """One package over 20 MB, with a program."""
+    files = {
+        "toy/__init__.py": "import os\nV = '1.0'\nlarge = open(os.path.dirname(__file__) + '/large.bin', 'rb').read()\n"
+        "def main(): print('tool', V)\n",
+        "toy/large.bin": b"\0" * LARGE,
+        "toy-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n",
+        "toy-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "toy-1.0.dist-info/entry_points.txt": "[console_scripts]\ntoytool = toy:main\n",
+    }
+
+    def line(name, data):
+        sha256 = hashlib.sha256(data if isinstance(data, bytes) else data.encode()).digest()
+        return f"{name},sha256={base64.urlsafe_b64encode(sha256).rstrip(b'=').decode()},{len(data)}\n"
+
+    record = "".join(line(name, data) for name, data in files.items())
+    with zipfile.ZipFile(folder / "toy-1.0-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in files.items():
+            out.writestr(name, data)
+        out.writestr("toy-1.0.dist-info/RECORD", record + "toy-1.0.dist-info/RECORD,,\n")
+
+
+class Index:
+    """simple/toy/ and the wheel; while it is away, nothing but errors."""
+
+    def __init__(self, folder):
+        self.asked = 0
+        self.away = False
+        index = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                index.asked += 1
+                body, kind = b"", "text/html"
+                if self.path == "/simple/toy/":
+                    body = b'<a href="/toy-1.0-py3-none-any.whl">toy-1.0-py3-none-any.whl</a>'
+                elif self.path.endswith(".whl"):
+                    body, kind = (folder / self.path[1:]).read_bytes(), "application/octet-stream"
+                self.send_response(503 if index.away else 200 if body else 404)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if self.command == "GET":
+                    self.wfile.write(body)
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/simple"
+
+
+def machine(name, server, index):
+    world = World(name)
+    world.env.update(server.env())
+    tools = world.root / "tools"  # uv alone: beside it lies the python3 of an environment
+    tools.mkdir()
+    (tools / "uv").symlink_to(os.path.join(UV, "uv"))
+    world.env["PATH"] = f"{tools}:/usr/bin:/bin"
+    world.stoker("config", "set", "store", f"s3://{server.bucket}/team", check=True)
+    (world.work / "requirements.txt").write_text("toy==1.0\n")
+    world.program(PROGRAM)
+    world.index = index
+    return world
+
+
+def begun(world, name):
+    go = world.evidence / name
+    job = world.submit(
+        *("--env", f"PIP_INDEX_URL={world.index.url}", "--env", f"GO={go}", "--env", f"UV_CACHE_DIR={world.root}/uv"),
+        *("--", "python3", "prog.py"),
+    )
+    return job, go
+
+
+def system(world, job):
+    return world.stoker("logs", job, "--stream", "system").stdout
+
+
+def ended(world, job, go):
+    go.touch()
+    code = world.stoker("wait", job, timeout=120).returncode
+    return code, world.stoker("logs", job).stdout + system(world, job)
+
+
+def ran_well(world, code, text):
+    return code == 0 and f"IS 1.0 {LARGE} {world.home}" in text and "SAYS tool 1.0" in text
+
+
+def kept(world, job):
+    said = ("kept in the store for other machines", "is not kept", "is not shared")
+    world.wait_for("the environment is kept, or not", lambda: any(s in system(world, job) for s in said), timeout=90, every=0.5)
+
+
+def built_once(results, server, index, here, there):
+    job, go = begun(here, "one")
+    kept(here, job)
+    code, text = ended(here, job, go)
+    results.check(
+        "one machine builds it, and keeps it beside the program", ran_well(here, code, text) and "is kept in the store" in text, text
+    )
+    parts = server.keys("team/env/parts/")
+    results.check("a large package is a part of its own", len(parts) == 2, parts)
+    index.away, before = True, index.asked
+    code, text = ended(there, *begun(there, "two"))
+    good = ran_well(there, code, text) and "comes from the store" in text and index.asked == before
+    results.check("another takes it, at another path, and asks no index", good, text)
+    code, text = ended(there, *begun(there, "three"))
+    results.check("and has it from then on", ran_well(there, code, text) and "store" not in text, text)
+    index.away = False
+
+
+def damaged(results, server, index, third, fourth):
+    part = server.keys("team/env/parts/")[0]
+    whole = server.read(part)
+    server.client.put_object(Bucket=server.bucket, Key=part, Body=whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
+    job, go = begun(third, "one")
+    kept(third, job)
+    code, text = ended(third, job, go)
+    good = ran_well(third, code, text) and "is not used, it is built here" in text and f"it is built here: {part[5:]}" in text
+    results.check("a damaged part is said, and the environment built", good, text)
+    index.away = True
+    code, text = ended(fourth, *begun(fourth, "two"))
+    results.check("and the store has it whole again", ran_well(fourth, code, text) and "comes from the store" in text, text)
+    index.away = False
+
+
+def cleared(results, server, here):
+    text = here.json("gc")
+    results.check("gc keeps what was used just now", text["kept_environments"] == 0 and server.keys("team/env/parts/"), text)
+
+
+def main():
+    results = Results()
+    with VersityS3() as server:
+        folder = pathlib.Path(server.root) / "wheels"
+        folder.mkdir()
+        wheel(folder)
+        index = Index(folder)
+        worlds = [machine(f"kept-{n}", server, index) for n in ("here", "there", "third", "fourth")]
+        here, there, third, fourth = worlds
+        try:
+            results.run("built once", built_once, results, server, index, here, there)
+            results.run("damaged", damaged, results, server, index, third, fourth)
+            results.run("cleared", cleared, results, server, here)
+        finally:
+            for world in worlds:
+                world.close()
+    results.finish()
+
+
+main()

@@ -264,7 +264,8 @@ Verb GcVerb() {
   verb.summary = "Clear away what is no longer needed";
   verb.description =
       "Clears away what is no longer needed. On this computer: machines that are over, old "
-      "copies of stoker, Python environments that no job has used for 30 days, what submits "
+      "copies of stoker, Python environments (and uv) that no job has used for 30 days, what "
+      "submits "
       "that died a day ago left, and files that no store had room for 30 days ago. In the "
       "store: code archives older than 30 days that no job needs, Python environments with which "
       "no "

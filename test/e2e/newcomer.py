@@ -205,7 +205,11 @@ def test_python(results, world):
         marker = envs / name / ".stoker-complete"
         marker.touch()
         os.utime(marker, (time.time() - days * 86400,) * 2)
+        uv = envs / f"uv-{name}"
+        uv.touch()
+        os.utime(uv, (time.time() - days * 86400,) * 2)
     done = world.stoker("gc", check=True)
+    results.check("gc: a fetched uv that no job has used goes too", [p.name for p in envs.glob("uv-*")] == ["uv-young"], done.stdout)
     results.check(
         "gc: an environment unused for a month goes, and it says so",
         "1 Python environment unused for 30 days" in done.stdout and {p.name for p in envs.iterdir() if p.is_dir()} == {"young"},

@@ -41,7 +41,8 @@ Caches ClearCaches(Client& client, bool dry_run) {
   cleared.copies = ClearFolder(client, cache, "stoker-pack-", kPackingAge, {}, dry_run) +
                    ClearFolder(client, cache, "index-", kUnusedAge, {}, dry_run) +
                    ClearFolder(client, cache, "labels-", kUnusedAge, {}, dry_run) +
-                   ClearFolder(client, cache + "/aws", "", kUnusedAge, {}, dry_run);
+                   ClearFolder(client, cache + "/aws", "", kUnusedAge, {}, dry_run) +
+                   ClearFolder(client, cache + "/venv", "uv-", kUnusedAge, {}, dry_run);
   cleared.environments =
       node::ClearOldPythonEnvs(cache + "/venv", client.clock().Wall(), kUnusedAge, dry_run);
   return cleared;

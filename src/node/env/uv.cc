@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/env/uv.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -235,6 +238,8 @@ std::string FindUv(const EnvMaker& by, const std::string& folder, const PipSetti
   const auto there = by.step.Run(by.Command({"uv", "--version"}), version);
   if (there.ok() && there->ShellCode() == 0 && UvIsNewEnough(version.text)) return "uv";
   const std::string uv = folder + "/uv-" + kUvVersion;
+  // As one that was just used, for `stoker gc`.
+  (void)::utimensat(AT_FDCWD, uv.c_str(), nullptr, 0);
   if (sys::FileExists(uv)) return uv;
   if (!fetch) return "";
   TextSink asked;

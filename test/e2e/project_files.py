@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments out of what lies in a project: by the real uv and by pip, from wheels that are made here. No index is asked."""
 
+import functools
+import hashlib
+import http.server
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import threading
 import zipfile
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
@@ -78,6 +84,19 @@ def by_uv(results, world):
     results.check("uv: its own words where it fails", code != 0 and "exit code 1: error: No solution" in text and "toy" in text, text)
 
 
+def fetched_uv(results, world):
+    """One that lies in the cache already, as if it had been fetched."""
+    words, env = settings(wheels(world), f"{os.path.dirname(PYTHON)}:/bin")
+    there = world.home / ".cache" / "stoker" / "venv" / "uv-0.13.9"
+    there.parent.mkdir(parents=True)
+    shutil.copy(os.path.join(UV, "uv"), there)
+    os.utime(there, (1, 1))
+    (world.work / "requirements.txt").write_text("toy==1.0\nother\n")
+    code, text = run(world, words, env)
+    used = code == 0 and "IS 1.0 " in text and "+ toy" in text
+    results.check("a fetched uv that is used is no old one for gc", used and there.stat().st_mtime > 1, text)
+
+
 def projects(results, world):
     folder = wheels(world)
     words, env = settings(folder, f"{UV}:{world.env['PATH']}")
@@ -89,9 +108,16 @@ def projects(results, world):
     subprocess.run(lock, check=True, cwd=world.work, env={**world.env, "PATH": f"{UV}:{world.env['PATH']}", "UV_PYTHON_DOWNLOADS": "never"})
     project.write_text(project.read_text().replace(', "toy==1.0"', ""))
     code, text = run(world, words, env)
+    results.check("uv.lock: of what its index tells no hash, is said", "uv.lock has no hash of other==1.0, toy==1.0, which" in text, text)
     results.check("uv.lock: what it has pinned", code == 0 and "IS 1.0 " in text and "for uv.lock" in text, text)
     code, text = run(world, words, {**env, "VIRTUAL_ENV": str(world.home)}, "print('RAN')")
     results.check("an activated environment stays the job's", code == 0 and "RAN" in text and "uv.lock is not used" in text, text)
+    (world.work / "uv.lock").rename(world.root / "uv.lock")
+    project.write_text('[project]\nname = "p"\ndependencies = ["no-such"]\n')
+    code, text = run(world, words, env)
+    way_out = "A requirements.txt with a comment alone ('# none') has the job run with what is there" in text
+    results.check("pyproject.toml: where an index has it not, the way out", code != 0 and "no-such" in text and way_out, text)
+    (world.root / "uv.lock").rename(world.work / "uv.lock")
     project.write_text('[project]\nname = "p"\nrequires-python = ">=4.1"\ndependencies = ["toy"]\n')
     code, text = run(world, words, env)
     results.check("another Python is refused in words", code != 0 and "requires Python >=4.1, and python3 here is 3." in text, text)
@@ -118,9 +144,117 @@ def projects(results, world):
     results.check("a damaged pyproject.toml ends no job", code == 0 and "RAN" in text and "pyproject.toml is not read" in text, text)
 
 
+def index(world, folder):
+    """Pages of an index in files, which tell the wheels' digests; a server for them."""
+    pages = world.root / "index"
+    for path in folder.iterdir():
+        page = pages / path.name.split("-")[0]
+        page.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, pages)
+        with open(page / "index.html", "a", encoding="utf-8") as out:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            out.write(f'<a href="../{path.name}#sha256={digest}">{path.name}</a>\n')
+    handler = functools.partial(QuietFiles, directory=pages)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return pages, f"http://127.0.0.1:{server.server_port}/"
+
+
+class QuietFiles(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def hashes(results, world):
+    """uv.lock knows digests; a wheel that was changed later is refused."""
+    pages, url = index(world, wheels(world))
+    env = {"PATH": f"{UV}:{world.env['PATH']}"}
+    words = ["--env", f"PIP_INDEX_URL={url}", "--env", f"UV_CACHE_DIR={world.root}/uv-cache", "--env", "UV_NO_CACHE=1"]
+    project = world.work / "pyproject.toml"
+    project.write_text('[project]\nname = "p"\nversion = "1"\nrequires-python = ">=3.8"\ndependencies = ["other", "toy==1.0"]\n')
+    lock = ["uv", "lock", "-q", "--no-cache", "--default-index", url, "--python", PYTHON]
+    quiet = {**world.env, **env, "UV_PYTHON_DOWNLOADS": "never"}
+    subprocess.run(lock, check=True, cwd=world.work, env=quiet)
+    code, text = run(world, words, env)
+    results.check("uv.lock: with the digests that it has", code == 0 and "IS 1.0 " in text and "has no hash" not in text, text)
+    local = world.work / "loc"
+    local.mkdir()
+    back_end = '[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n'
+    (local / "pyproject.toml").write_text(f'[project]\nname = "loc"\nversion = "1.0"\n{back_end}')
+    made = wheel(local, "loc", "1.0").name
+    copy = f"import shutil\n\n\ndef build_wheel(to, *_):\n    shutil.copy('{made}', to)\n    return '{made}'\n"
+    (local / "back.py").write_text(copy)
+    project.write_text(project.read_text() + '[tool.uv.sources]\nloc = { path = "loc" }\n')
+    project.write_text(project.read_text().replace('["other"', '["loc", "other"'))
+    subprocess.run(lock, check=True, cwd=world.work, env=quiet)
+    old = hashlib.sha256((pages / "toy-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    new = hashlib.sha256(wheel(pages, "toy", "1.0", ["other"]).read_bytes()).hexdigest()
+    page = pages / "toy" / "index.html"
+    page.write_text(page.read_text().replace(old, new))
+    code, text = run(world, words, env)
+    results.check("uv.lock: a wheel that is another is refused", code != 0 and "Hash mismatch for `toy==1.0`" in text, text)
+    results.check("uv.lock: what has no hash is named", "uv.lock has no hash of ./loc" in text, text)
+    code, text = run(world, [*words, "--env", "PIP_PREFER_BINARY=1"], env)
+    told = "installed by pip and not by uv" in text and "those of uv.lock are not checked" in text
+    results.check("uv.lock: by pip, that no hash is checked is said", told, text)
+
+
+FAKE_CONDA = """#!/bin/sh
+# env create -p PREFIX -f FILE, as micromamba has it: a prefix, and in it what the pip: part names.
+if [ "$1" = --version ]; then echo 1.5.8; exit 0; fi
+[ "$1 $2 $3 $5" = "env create -p -f" ] || exit 9
+if grep -q no-such "$6"; then echo 'critical libmamba Could not solve for environment specs: no-such' >&2; exit 1; fi
+echo made >> COUNT
+PYTHON -m venv "$4" && mkdir "$4/conda-meta" || exit 1
+sed -n '/- pip:/,$ s/^ *- //p' "$6" | grep -v 'pip:' > "$4/pip.txt"
+exec "$4/bin/pip" install -q -r "$4/pip.txt"
+"""
+
+
+def conda(results, world):
+    """By a stand-in for micromamba, which makes its prefixes by venv."""
+    folder = wheels(world)
+    words, env = settings(folder, f"{UV}:{world.env['PATH']}")
+    file, demand = world.work / "environment.yml", world.work / "requirements.txt"
+    file.write_text("name: x\nchannels: [none]\ndependencies:\n  - python\n  - pip:\n    - toy==1.0\n    - other\n")
+    code, text = run(world, words, env, "print('RAN')")
+    told = "environment.yml is not used" in text and "echo '# environment.yml' > requirements.txt" in text
+    results.check("environment.yml: not used unasked, and it is said how", code == 0 and "RAN" in text and told, text)
+    demand.write_text("# environment.yml\n")
+    code, text = run(world, words, env)
+    no_tool = "environment.yml: this machine has no conda, mamba or micromamba in its PATH" in text
+    results.check("environment.yml: refused where nothing makes it", code != 0 and no_tool and "'# none'" in text, text)
+    tools, count = world.root / "tools", world.root / "made"
+    tools.mkdir()
+    (tools / "micromamba").write_text(FAKE_CONDA.replace("COUNT", str(count)).replace("PYTHON", PYTHON))
+    (tools / "micromamba").chmod(0o755)
+    env["PATH"] = f"{tools}:{env['PATH']}"
+    look = LOOK + "; import os; print('IN', os.environ['CONDA_PREFIX'] == os.environ['VIRTUAL_ENV'] == sys.prefix)"
+    for turn in ("made", "found again"):
+        code, text = run(world, words, env, look)
+        good = code == 0 and "IS 1.0 " in text and "IN True" in text and count.read_text() == "made\n"
+        results.check(f"environment.yml: {turn}, with its pip part", good, text)
+    file.write_text(file.read_text().replace("1.0", "2.0"))
+    job = world.work / "job.yaml"
+    job.write_text(
+        json.dumps({"workdir": ".", "setup": "pip uninstall -qy other && pip install --no-deps other", "run": f'python3 -c "{look}"'})
+    )
+    done = world.stoker("run", *words, "job.yaml", env=env, timeout=120)
+    good = done.returncode == 0 and "IS 2.0 " in done.stdout and "IN True" in done.stdout
+    results.check("environment.yml: with a setup in it", good, done.stdout + done.stderr)
+    job.unlink()
+    file.write_text(file.read_text() + "    - no-such\n")
+    code, text = run(world, words, env)
+    own = "micromamba env create failed with exit code 1: critical libmamba Could not solve" in text
+    results.check("environment.yml: the tool's own words where it fails", code != 0 and own, text)
+    file.unlink()
+    code, text = run(world, words, env)
+    results.check("environment.yml: demanded and not there", code != 0 and "requirements.txt demands that file" in text, text)
+
+
 def main():
     results = Results()
-    for test in (by_uv, projects):
+    for test in (by_uv, fetched_uv, projects, hashes, conda):
         if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
             continue
         with World("project-files") as world:

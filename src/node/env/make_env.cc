@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "node/env/package_progress.h"
 #include "node/env/pip_words.h"
+#include "node/env/project_files.h"
 #include "node/env/requirement_files.h"
 #include "node/env/tail_sink.h"
 #include "node/env/uv.h"
@@ -115,6 +116,12 @@ bool LacksParts(const std::string& asked) {
   return Lacks(asked, "venv") || Lacks(asked, "ensurepip");
 }
 
+// uv.lock has none of what lies in the folder or comes from git, which pip's way, all or none, does
+// not know.
+bool HashesOfSome(const EnvWanted& wanted) {
+  return wanted.source == "uv.lock" && !WithoutHash(wanted.text).empty();
+}
+
 Result<Tools> FindTools(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted,
                         bool packages) {
   Tools tools;
@@ -122,6 +129,11 @@ Result<Tools> FindTools(const EnvMaker& by, const std::string& asked, const EnvW
   std::vector<std::string> texts = {wanted.text};
   for (const RequirementFile& file : ReadRequirementFiles(by.workdir)) texts.push_back(file.text);
   tools.ask = AskForUv(texts, tools.settings);
+  if (HashesOfSome(wanted)) {
+    // Those that are there are checked all the same; older ones have to be told.
+    std::erase(tools.ask.arguments, "--require-hashes");
+    tools.ask.env.emplace_back("UV_VERIFY_HASHES", "1");
+  }
   const bool installs = packages && !wanted.requirements.empty();
   if (installs && !tools.ask.only_pip.empty()) {
     by.Say(wanted.source + " is installed by pip and not by uv: " + tools.ask.only_pip);
@@ -163,12 +175,18 @@ Status MakeFolder(const EnvMaker& by, EnvWay way, const Tools& tools, const std:
 }
 
 Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
+  std::string file = wanted.requirements;
+  if (HashesOfSome(wanted)) {
+    by.Say("pip checks hashes of all packages or of none: those of uv.lock are not checked");
+    file += ".plain";
+    STOKER_TRY(sys::WriteFileAtomic(file, DropHashes(wanted.text), 0600, false));
+  }
   TailSink tail(by.sink);
   ProgressSink progress(tail);
-  const auto installed = by.step.Run(
-      by.Command({wanted.venv + "/bin/python", "-m", "pip", "install",
-                  "--disable-pip-version-check", "--no-input", "-r", wanted.requirements}),
-      progress, [&progress] { progress.Tick(); });
+  const auto installed =
+      by.step.Run(by.Command({wanted.venv + "/bin/python", "-m", "pip", "install",
+                              "--disable-pip-version-check", "--no-input", "-r", file}),
+                  progress, [&progress] { progress.Tick(); });
   return MustSucceed("pip install -r " + wanted.source, installed, tail.Tail());
 }
 

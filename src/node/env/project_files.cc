@@ -14,6 +14,8 @@
 namespace stoker::node {
 namespace {
 
+constexpr size_t kMostTold = 5;
+
 // In the order in which they count.
 constexpr std::string_view kUsed[] = {"requirements.txt", "uv.lock", "poetry.lock", "pdm.lock",
                                       "pyproject.toml"};
@@ -23,14 +25,14 @@ struct Unused {
 };
 constexpr Unused kUnused[] = {
     {"environment.yml",
-     "list its pip packages in a requirements.txt, or submit from its environment"},
+     "echo '# environment.yml' > requirements.txt, which conda, mamba or micromamba then makes; or "
+     "submit from its environment"},
     {"environment.yaml",
-     "list its pip packages in a requirements.txt, or submit from its environment"},
+     "echo '# environment.yaml' > requirements.txt, which conda, mamba or micromamba then makes; "
+     "or "
+     "submit from its environment"},
     {"Pipfile", "pipenv requirements > requirements.txt"},
     {"setup.py", "echo '-e .' > requirements.txt"}};
-
-constexpr char kNothing[] =
-    ". A requirements.txt with a comment alone ('# none') has the job run with what is there";
 
 constexpr char kReadProject[] =
     "import sys\n"
@@ -94,7 +96,7 @@ std::string VersionOf(const std::string& asked) {
 
 Status OtherPython(const std::string& version, const std::string& what) {
   return Status(Code::kInvalid, what + ", and python3 here is " + version,
-                "Use an image or an environment with that Python" + std::string(kNothing));
+                "Use an image or an environment with that Python" + std::string(kWithWhatIsThere));
 }
 
 struct ReadOfProject {
@@ -119,6 +121,18 @@ Result<ReadOfProject> ReadProject(const EnvMaker& by) {
   return project;
 }
 
+Status SayWithoutHash(const EnvMaker& by, const std::string& exported) {
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(exported, 1 << 20));
+  std::vector<std::string> without = WithoutHash(text);
+  if (without.empty()) return Status::Ok();
+  const size_t more = without.size() - std::min(without.size(), kMostTold);
+  without.resize(without.size() - more);
+  by.Say("uv.lock has no hash of " + Join(without, ", ") +
+         (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+         ", which lies here, comes from git, or whose index tells none; other hashes are checked");
+  return Status::Ok();
+}
+
 // By the tool that wrote the lock.
 Status Export(const EnvMaker& by, const ProjectAsk& ask, const std::string& to) {
   std::vector<std::string> argv;
@@ -133,7 +147,6 @@ Status Export(const EnvMaker& by, const ProjectAsk& ask, const std::string& to) 
             "-q",
             "--frozen",
             "--no-dev",
-            "--no-hashes",
             "--no-header",
             "--python",
             ask.asked.substr(0, ask.asked.find(' ')),
@@ -152,12 +165,14 @@ Status Export(const EnvMaker& by, const ProjectAsk& ask, const std::string& to) 
   TextSink said;
   const auto exit = by.step.Run(command, said);
   if (by.step.cancelled()) return exit.status();
-  if (exit.ok() && exit->ShellCode() == 0 && sys::FileExists(to)) return Status::Ok();
+  if (exit.ok() && exit->ShellCode() == 0 && sys::FileExists(to)) {
+    return ask.file == "uv.lock" ? SayWithoutHash(by, to) : Status::Ok();
+  }
   const std::string why = WhyPipFailed(said.text);
   return Status(
       Code::kInvalid,
       argv[0] + " export failed" + (why.empty() ? ": it is not on this machine" : ": " + why),
-      "Write it down where that is installed: " + instead + kNothing);
+      "Write it down where that is installed: " + instead + kWithWhatIsThere);
 }
 
 }  // namespace
@@ -199,6 +214,34 @@ bool PythonIsThat(std::string_view version, std::string_view wanted) {
   const Numbers is = Parse(version, &count);
   const Numbers that = Parse(wanted.substr(0, wanted.find('\n')), &count);
   return SameStart(is, that, std::min<size_t>(count, 2));
+}
+
+std::vector<std::string> WithoutHash(const std::string& exported) {
+  std::vector<std::string> without;
+  bool open = false;  // the last of `without` may have its hashes below
+  for (const std::string& line : Split(exported, '\n')) {
+    if (open && line.find("--hash=") != std::string::npos) {
+      without.pop_back();
+      open = false;
+    }
+    const bool begins =
+        !line.empty() && line[0] != ' ' && line[0] != '#' && !StartsWith(line, "--");
+    if (!begins) continue;
+    const size_t end = StartsWith(line, "-e ") ? std::string::npos : line.find_first_of(" ;\\");
+    without.push_back(Printable(line.substr(0, end)));
+    open = line.find("--hash=") == std::string::npos;
+    if (!open) without.pop_back();
+  }
+  return without;
+}
+
+std::string DropHashes(const std::string& exported) {
+  std::string plain;
+  for (const std::string& line : Split(exported, '\n')) {
+    if (line.find("--hash=") != std::string::npos) continue;
+    plain += line.substr(0, EndsWith(line, " \\") ? line.size() - 2 : line.size()) + "\n";
+  }
+  return plain;
 }
 
 Result<std::optional<std::string>> WriteProjectNeeds(const EnvMaker& by, const ProjectAsk& ask) {

@@ -7,11 +7,17 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "node/env/env_maker.h"
 
 namespace stoker::node {
+
+// The way out for a job that ran before its project's files counted; behind what else is to be
+// done.
+inline constexpr char kWithWhatIsThere[] =
+    ". A requirements.txt with a comment alone ('# none') has the job run with what is there";
 
 // Which file counts, and what is said of the others. Pure; `files`: names in the work directory.
 struct ProjectChoice {
@@ -32,6 +38,12 @@ struct ProjectAsk {
   std::string tools;  // folder for uv
   std::string to;     // folder for the text, made anew
 };
+// What of an export of uv.lock has no hash there: what lies in the folder, or comes from git.
+// Names, or what they are asked for by. Pure.
+std::vector<std::string> WithoutHash(const std::string& exported);
+// The same export without any. Pure.
+std::string DropHashes(const std::string& exported);
+
 // Writes what is needed as a file of requirements and returns its path; nullopt: nothing is.
 // kInvalid, with what to do: it cannot be known here, or is of another Python.
 Result<std::optional<std::string>> WriteProjectNeeds(const EnvMaker& by, const ProjectAsk& ask);

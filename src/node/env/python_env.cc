@@ -11,6 +11,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "node/env/conda_env.h"
 #include "node/env/kept/env_parts.h"
 #include "node/env/kept/env_source.h"
 #include "node/env/kept/take_env.h"
@@ -195,6 +196,43 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
   return made;
 }
 
+// The environment of an environment.yml, which is found by its text.
+Result<PythonEnv> ForConda(const PythonEnvPlaces& places, const std::string& file,
+                           const EnvMaker& by) {
+  const auto text = sys::ReadFile(places.workdir + "/" + file, 1 << 20);
+  if (!text.ok()) {
+    return text.status().WithNext(
+        "requirements.txt demands that file: bring it along, or write "
+        "'# none' there");
+  }
+  const RequirementsScope scope = ScopeOfCondaFile(*text);
+  std::string key = "conda\n" + *text;
+  if (scope != RequirementsScope::kFile) key += "\n" + places.code_digest;
+  if (!places.setup.empty()) key += "\nsetup\n" + places.setup;
+  const bool own = scope == RequirementsScope::kDirectory;
+  const std::string& folder = own ? places.private_dir : places.cache_dir;
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  PythonEnv made;
+  sys::ScopedFd lock;
+  if (places.setup.empty()) {
+    made.folder = folder + "/" + Digest(key);
+    STOKER_ASSIGN(lock, Lock(made.folder + ".lock", by.step));
+  } else {
+    STOKER_ASSIGN(made, TakeOwn(folder, Digest(key)));
+  }
+  if (!own && IsWhole(made.folder)) return made;
+  STOKER_TRY(MakeCondaEnv(by, file, made.folder));
+  STOKER_TRY(sys::WriteFileAtomic(made.folder + kPythonEnvMarker, "", 0600, true));
+  return made;
+}
+
+// What requirements.txt itself says is to be taken in its place; "" = none.
+std::string DemandedBy(const PythonEnvPlaces& places, const std::string& file) {
+  if (file != "requirements.txt") return "";
+  const auto text = sys::ReadFile(places.workdir + "/" + file, 1 << 20);
+  return text.ok() ? DemandedCondaFile(*text) : "";
+}
+
 // The file that says what is to be installed for `file`; nullopt: nothing is.
 Result<std::optional<std::string>> RequirementsOf(const PythonEnvPlaces& places,
                                                   const std::string& file, const EnvMaker& by) {
@@ -206,6 +244,13 @@ Result<std::optional<std::string>> RequirementsOf(const PythonEnvPlaces& places,
   auto needs =
       WriteProjectNeeds(by, {file, *asked, places.cache_dir, places.private_dir + "-project"});
   return needs.ok() ? std::move(needs) : needs.status().WithContext(file);
+}
+
+// Files that only describe the project, and that a former stoker left alone, have a way out.
+Status Unmade(const Status& why, const std::string& file) {
+  const Status told = why.WithContext(file);
+  if (file == "requirements.txt" || !why.Is(Code::kInvalid)) return told;
+  return told.WithNext(why.next() + kWithWhatIsThere);
 }
 
 }  // namespace
@@ -223,11 +268,15 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
   });
   const ProjectChoice choice = ChooseProject(files, activated);
   if (!choice.unused.empty()) by.Say(choice.unused);
+  if (const std::string conda = DemandedBy(places, choice.file); !conda.empty()) {
+    auto made = ForConda(places, conda, by);
+    return made.ok() ? std::move(made) : made.status().WithContext(conda);
+  }
   if (!choice.file.empty()) {
     STOKER_ASSIGN(const auto requirements, RequirementsOf(places, choice.file, by));
     if (requirements) {
       auto made = ForRequirements(places, *requirements, choice.file, by);
-      return made.ok() ? std::move(made) : made.status().WithContext(choice.file);
+      return made.ok() ? std::move(made) : Unmade(made.status(), choice.file);
     }
     // A pyproject.toml that needs nothing: as if it were not there.
     files.erase(choice.file);
@@ -248,6 +297,10 @@ void ActivatePythonEnv(const std::string& venv,
   std::erase_if(env,
                 [](const auto& v) { return v.first == "PYTHONHOME" || v.first == "VIRTUAL_ENV"; });
   env.emplace_back("VIRTUAL_ENV", venv);
+  if (sys::DirExists(venv + "/conda-meta")) {
+    std::erase_if(env, [](const auto& v) { return v.first == "CONDA_PREFIX"; });
+    env.emplace_back("CONDA_PREFIX", venv);
+  }
   for (auto& [name, value] : env) {
     // Where setup has arranged it, its order stands.
     const bool there = (":" + value + ":").find(":" + venv + "/bin:") != std::string::npos;

@@ -34,11 +34,11 @@ struct PythonEnv {
 };
 
 // Makes (or finds) the environment of the job; none without requirements.txt, what
-// ChooseProject takes in its place, and setup. Keyed by
-// the file's content, what it refers to in the work directory, and the interpreter, so that a
-// changed line or a changed ./pkg makes a new one and an unchanged file costs milliseconds. What
-// the interpreter has stays visible, an image's packages or those of the virtual environment in
-// which the user stands: it is not downloaded again, nor written to.
+// ChooseProject takes in its place, or the environment.yml that it demands (conda_env.h), and
+// setup. Keyed by the file's content, what it refers to in the work directory, and the interpreter,
+// so that a changed line or a changed ./pkg makes a new one and an unchanged file costs
+// milliseconds. What the interpreter has stays visible, an image's packages or those of the virtual
+// environment in which the user stands: it is not downloaded again, nor written to.
 //
 // With pins, pip gets their commits in the place of branches, and they count for the key. Where one
 // has none, the newest that was made from the same file is taken, and said.
@@ -60,7 +60,7 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places,
 // It is not as it should be, since setup failed in it: it is made anew when it is asked for again.
 void SpoilPythonEnv(const PythonEnv& env);
 
-// Puts the environment first: PATH, VIRTUAL_ENV; drops PYTHONHOME.
+// Puts the environment first: PATH, VIRTUAL_ENV, of one of conda's CONDA_PREFIX; drops PYTHONHOME.
 void ActivatePythonEnv(const std::string& venv,
                        std::vector<std::pair<std::string, std::string>>& env);
 

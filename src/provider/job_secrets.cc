@@ -126,10 +126,17 @@ Result<std::optional<std::string>> FindJobSecret(const std::string& state,
 }
 
 Status CheckReferences(const JobSpec& spec, const BrokerTraits& traits) {
-  if (traits.vaults.empty()) return Status::Ok();  // by whatever credentials are found there
+  const bool here = traits.name == std::string_view(kLocalProvider);
+  // Elsewhere by whatever credentials are found there.
+  if (traits.vaults.empty() && !here) return Status::Ok();
   for (const SecretSpec& secret : spec.secrets) {
     if (secret.from.empty()) continue;
     STOKER_ASSIGN(const SecretReference reference, ParseSecretReference(secret.from));
+    if (here) {
+      const auto vault = OpenVaultOf(reference, Place{"", "", "", ""});
+      if (!vault.ok()) return vault.status().WithContext("the secret " + secret.name);
+      continue;
+    }
     if (ReadsVault(traits, reference.scheme)) continue;
     return Status(Code::kInvalid,
                   std::string(traits.machines) + " have no rights where the secret " + secret.name +

@@ -43,7 +43,8 @@ Result<std::optional<std::string>> FindJobSecret(const std::string& state,
                                                  const std::string& ledger_id, const Job& job,
                                                  const SecretSpec& secret, const Place& machine);
 
-// kInvalid: machines of `traits` have no rights where a secret of `spec` lies by its reference.
+// kInvalid: machines of `traits` have no rights where a secret of `spec` lies by its reference; or
+// it would be read on this machine, which lacks what that takes, such as a region. Sends nothing.
 Status CheckReferences(const JobSpec& spec, const BrokerTraits& traits);
 
 }  // namespace stoker

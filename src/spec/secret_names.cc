@@ -13,6 +13,27 @@ namespace {
 
 constexpr size_t kMaxSecrets = 100;
 
+Status NameGood(const Result<SecretReference>& place, Judge judge) {
+  return place.ok() && judge == Judge::kSubmitted ? CheckSecretName(*place) : Status::Ok();
+}
+
+// Items of a list are names; who writes one as in a map is told how a map looks. The value may be a
+// secret, and is shown only where it is a reference.
+bool IsMapInList(const YamlNode& item, SpecReader* reader) {
+  if (!item.IsMap()) return false;
+  std::string name = "HF_TOKEN";
+  std::string from = "ssm:/team/hf";
+  for (const YamlEntry& entry : item.entries) {
+    if (!IsEnvName(entry.key.text)) continue;
+    name = entry.key.text;
+    if (LooksLikeReference(entry.value.text)) from = Printable(entry.value.text);
+    break;
+  }
+  reader->Error(item, "a list of secrets has names alone",
+                "Write it without brackets: secrets: {" + name + ": " + from + "}");
+  return true;
+}
+
 }  // namespace
 
 void SetSecret(const YamlNode& key, const std::string& from, Judge judge, SpecReader* reader,
@@ -27,6 +48,8 @@ void SetSecret(const YamlNode& key, const std::string& from, Judge judge, SpecRe
     reader->Error(key, Quoted(name) + " is set by stoker itself", "Use another name");
   } else if (const auto place = ParseSecretReference(from); !from.empty() && !place.ok()) {
     reader->Error(key, place.status().message(), place.status().next());
+  } else if (const Status name_good = NameGood(place, judge); !name_good.ok()) {
+    reader->Error(key, name_good.message(), name_good.next());
   } else {
     std::erase_if(spec->secrets, [&](const SecretSpec& one) { return one.name == name; });
     spec->secrets.push_back({name, from});
@@ -38,6 +61,7 @@ void ReadSecrets(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec*
     if (!reader->ExpectList(node, "secrets", "[HF_TOKEN]")) return;
     if (!reader->ExpectAtMost(node, "secrets", node.items.size(), kMaxSecrets)) return;
     for (const YamlNode& item : node.items) {
+      if (IsMapInList(item, reader)) continue;
       if (const auto name = reader->Text(item, "secrets")) SetSecret(item, "", judge, reader, spec);
     }
     return;

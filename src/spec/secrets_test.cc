@@ -134,6 +134,36 @@ TEST(Secrets, WhereTheyLieAlreadyIsNoSecret) {
   EXPECT_EQ(value.status().ToString().find("hunter2"), std::string::npos);
 }
 
+TEST(Secrets, NamesThatNoServiceHas) {
+  for (const char* bad :
+       {"ssm:team/hf", "ssm:/", "ssm:/team/", "ssm:/a//b", "ssm:arn:aws:ssm::1:parameter/x",
+        "ssm:arn:aws:s3:eu-west-1:1:parameter/x",
+        "aws-secret:arn:aws:secretsmanager:eu-west-1:1"}) {
+    const std::string text = std::string("secrets: {A: '") + bad + "'}\nrun: x";
+    const auto refused = ParseJobSpec(text, {});
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_NE(refused.status().ToString().find("Write "), std::string::npos) << bad;
+    EXPECT_TRUE(ParseStoredSpec(text).ok()) << "an older stoker took it: " << bad;
+  }
+  for (const char* good :
+       {"ssm:hf", "ssm:/team/hf:3", "ssm:arn:aws:ssm:eu-west-1:1:parameter/team/hf",
+        "aws-secret:team/hf", "aws-secret:arn:aws:secretsmanager:eu-west-1:1:secret:x-1"}) {
+    EXPECT_TRUE(ParseJobSpec(std::string("secrets: {A: '") + good + "'}\nrun: x", {}).ok()) << good;
+  }
+}
+
+TEST(Secrets, AMapInAListIsToldHowAMapLooks) {
+  const std::string from = "gcp-secret:projects/p/secrets/s";
+  const auto refused = ParseJobSpec("secrets: [{HF_TOKEN: '" + from + "'}]\nrun: x", {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().ToString().find("secrets: {HF_TOKEN: " + from + "}"),
+            std::string::npos)
+      << refused.status().ToString();
+  const auto value = ParseJobSpec("secrets: [{HF_TOKEN: hunter2}]\nrun: x", {});
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.status().ToString().find("hunter2"), std::string::npos);
+}
+
 TEST(Secrets, ACommandWithASecretIsRefused) {
   const auto refused = SpecFromCommand({"python3", "train.py", "--hub-token", "hunter2"}, {});
   ASSERT_FALSE(refused.ok());

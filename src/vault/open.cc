@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "vault/aws_calls.h"
 #include "vault/aws_secrets.h"
 #include "vault/google_secrets.h"
 #include "vault/parameter_store.h"
@@ -18,9 +19,15 @@ Result<std::unique_ptr<Vault>> OpenVault(std::string_view scheme, const Place& w
                 std::string("It knows ") + kReferenceForms);
 }
 
+Result<std::unique_ptr<Vault>> OpenVaultOf(const SecretReference& reference, const Place& where) {
+  Place in = where;
+  in.region = vault::RegionOfName(reference.name, where.region);
+  return OpenVault(reference.scheme, in);
+}
+
 Result<std::string> ReadSecret(const std::string& reference, const Place& where) {
   STOKER_ASSIGN(const SecretReference parsed, ParseSecretReference(reference));
-  STOKER_ASSIGN(const auto opened, OpenVault(parsed.scheme, where));
+  STOKER_ASSIGN(const auto opened, OpenVaultOf(parsed, where));
   STOKER_ASSIGN(std::string value, opened->Read(parsed));
   return parsed.key.empty() ? Result<std::string>(std::move(value)) : MemberOf(value, parsed.key);
 }

@@ -17,6 +17,9 @@ namespace stoker {
 // there is none of that scheme, or it lacks a region or project.
 Result<std::unique_ptr<Vault>> OpenVault(std::string_view scheme, const Place& where);
 
+// The vault in which `reference` lies, for a machine in `where`; an ARN's region goes before that.
+Result<std::unique_ptr<Vault>> OpenVaultOf(const SecretReference& reference, const Place& where);
+
 // The value behind a reference of a job file, asked for on a machine in `where`. Errors: those of
 // ParseSecretReference, OpenVault and Vault::Read; kInvalid: no member of that name in its JSON.
 Result<std::string> ReadSecret(const std::string& reference, const Place& where);

@@ -2,6 +2,7 @@
 // What is sent and what answers mean, without a service; test/vault has them against services.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <deque>
 
 #include "vault/aws_secrets.h"
@@ -51,6 +52,17 @@ struct Service {
 
 bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+TEST(Vault, AnArnNamesItsOwnRegion) {
+  for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"}) unsetenv(name);
+  setenv("AWS_CONFIG_FILE", "/dev/null", 1);
+  const std::string arn = "arn:aws:ssm:eu-west-1:1:parameter/x";
+  EXPECT_TRUE(OpenVaultOf({"ssm", arn, ""}, Place{"", "", "", ""}).ok());
+  const auto none = OpenVaultOf({"ssm", "/team/hf", ""}, Place{"", "", "", ""});
+  EXPECT_TRUE(none.status().Is(Code::kInvalid)) << none.status().ToString();
+  EXPECT_TRUE(Has(none.status().ToString(), "Set AWS_REGION"));
+  EXPECT_TRUE(OpenVaultOf({"ssm", "/team/hf", ""}, Place{"", "", "us-east-1", ""}).ok());
 }
 
 TEST(Vault, AParameterIsPutWithItsTagsAndThenOver) {

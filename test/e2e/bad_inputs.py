@@ -61,6 +61,7 @@ JOB_FILES = [
     ("not built: oci", "run: x\nresources: {infra: oci/us-east1}\n", 1, ["oci", "not built yet"]),
     ("not there: accelerators", "run: x\nresources: {accelerators: H100:8}\n", 1, ["8 H100", "this machine has"]),
     ("output outside", "run: x\noutputs: [../secrets]\n", 1, ["outputs", "../secrets"]),
+    ("a map among secrets", "run: x\nsecrets: [{A: ssm:/team/a}]\n", 1, ["job.yaml:2:", "secrets: {A: ssm:/team/a}"]),
     ("exit code 300", "run: x\njob_recovery: {recover_on_exit_codes: [300]}\n", 1, ["300"]),
     ("bad signal", "run: x\ncheckpoints: {signal: SIGNOPE}\n", 1, ["SIGNOPE"]),
     ("bad ending", "run: x\nconfig: {stoker: {ending: wishful}}\n", 1, ["wishful"]),

@@ -279,6 +279,11 @@ run: {PYTHON} {program.name}
     results.check("secrets: from a file", f"{len(SECRET)} ***" in got.stdout, got.stdout + got.stderr)
     given = world.stoker("run", "--secret", "T=value", "--", "true")
     results.check("secrets: no value on the command line", given.returncode != 0 and "comes with its value" in given.stderr, given.stderr)
+    before = len(world.json("ls"))
+    lost = world.stoker("run", "--secret", "T=ssm:/team/hf", "--", "true")
+    told = "the secret T: no region of AWS is set on this machine" in lost.stderr and "Set AWS_REGION" in lost.stderr
+    results.check("secrets: a name that cannot be read here is refused at submit", lost.returncode != 0 and told, lost.stderr)
+    results.check("secrets: and no job is made", len(world.json("ls")) == before, lost.stdout)
     os.unlink(world.work / "token")
     (world.work / "requirements.txt").write_text("--index-url https://me:hunter22@host/simple\n")
     url = world.stoker("run", "--", "true")

@@ -60,6 +60,13 @@ bool IsVersioned(const std::string& name) {
   return word(0, "projects") && word(2, "secrets") && (parts.size() == 4 || word(4, "versions"));
 }
 
+// "arn:aws:ssm:REGION:ACCOUNT:parameter/NAME", "arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME".
+bool IsArnOf(const std::string& service, const std::string& name) {
+  const std::vector<std::string> parts = Split(name, ':');
+  return parts.size() > 5 && parts[2] == service && !parts[3].empty() &&
+         StartsWith(parts[5], service == "ssm" ? "parameter/" : "secret");
+}
+
 }  // namespace
 
 bool LooksLikeReference(std::string_view text) { return SchemeOf(text) != nullptr; }
@@ -81,6 +88,22 @@ Result<SecretReference> ParseSecretReference(const std::string& text) {
                     (out.scheme != "gcp-secret" || IsVersioned(out.name));
   if (good) return out;
   return Status(Code::kInvalid, "'" + Printable(text) + "' is no name of a secret",
+                std::string("Write ") + scheme->form);
+}
+
+Status CheckSecretName(const SecretReference& reference) {
+  const Scheme* scheme = SchemeOf(reference.scheme + ":");
+  const std::string& name = reference.name;
+  std::string wrong;
+  if (StartsWith(name, "arn:")) {
+    const std::string service = reference.scheme == "ssm" ? "ssm" : "secretsmanager";
+    if (!IsArnOf(service, name)) wrong = "is no ARN of " + service + " with a region";
+  } else if (reference.scheme == "ssm" && name.find('/') != std::string::npos) {
+    const bool whole = name[0] == '/' && name.back() != '/' && name.find("//") == std::string::npos;
+    if (!whole) wrong = "is no name of a parameter: one with folders begins with '/'";
+  }
+  if (wrong.empty() || scheme == nullptr) return Status::Ok();
+  return Status(Code::kInvalid, "'" + Printable(name) + "' " + wrong,
                 std::string("Write ") + scheme->form);
 }
 

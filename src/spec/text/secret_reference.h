@@ -27,4 +27,8 @@ bool LooksLikeReference(std::string_view text);
 // the scheme; the text is repeated only where it begins as a reference does.
 Result<SecretReference> ParseSecretReference(const std::string& text);
 
+// kInvalid, with what to write: no service of that scheme has such a name, however it is set up.
+// For what is submitted; what an older stoker has taken is still read.
+Status CheckSecretName(const SecretReference& reference);
+
 }  // namespace stoker

@@ -199,6 +199,90 @@ def hashes(results, world):
     results.check("uv.lock: by pip, that no hash is checked is said", told, text)
 
 
+# In shape: what public projects have at their root; the texts, and the wheels that they name, are made here. Names with a version
+# are asked for by it. "" = it has to work, else words of the reason.
+WHISPER = 'numba\nnumpy\ntqdm\nmore-itertools\ntiktoken\ntriton>=2 ; platform_machine=="x86_64" and sys_platform=="linux"\n'
+PUBLIC = {
+    "karpathy/nanoGPT": ({"train.py": "", "README.md": "pip install torch numpy\n"}, [], ""),
+    "karpathy/nanochat": (
+        {"pyproject.toml": ["tiktoken==0.11.0", "wandb>=0.21"], "uv.lock": None, ".python-version": None},
+        ["tiktoken==0.11.0", "wandb"],
+        "",
+    ),
+    "openai/whisper": ({"requirements.txt": WHISPER, "pyproject.toml": ["no-such"]}, ["numba", "more-itertools", "tiktoken"], ""),
+    "huggingface/lerobot": (
+        {
+            "pyproject.toml": ["draccus==0.10.0", "wandb[media]>=0.20,<0.22", "tqdm ; python_version>='3.8'"],
+            "requirements-ubuntu.txt": "no-such\n",
+        },
+        ["draccus==0.10.0", "wandb==0.21.0"],
+        "",
+    ),
+    "NVIDIA/apex": (
+        {"requirements.txt": "cxxfilt>=0.2.0\ntqdm>=4.28.1\n", "setup.py": "", "pyproject.toml": []},
+        ["cxxfilt==0.3.0", "tqdm"],
+        "",
+    ),
+    "openai/CLIP": ({"requirements.txt": "ftfy\nregex\ntqdm\n", "setup.py": ""}, ["ftfy", "regex"], ""),
+    "python-poetry/poetry": (
+        {"pyproject.toml": ["tqdm"], "poetry.lock": ""},
+        ["tqdm"],
+        "poetry export -f requirements.txt -o requirements.txt",
+    ),
+    "pdm-project/pdm": ({"pyproject.toml": ["tqdm"], "pdm.lock": ""}, ["tqdm"], "pdm export --prod -f requirements -o requirements.txt"),
+    "CompVis/latent-diffusion": (
+        {"environment.yaml": "dependencies: [no-such]\n", "setup.py": ""},
+        ["no-such"],
+        "echo '# environment.yaml' > requirements.txt",
+    ),
+    "pypa/pipenv's own example": ({"Pipfile": "", "Pipfile.lock": ""}, ["no-such"], "pipenv requirements > requirements.txt"),
+}
+STUBS = """
+numba numpy tqdm==5.0 more_itertools tiktoken==0.11.0 tiktoken==0.12.0 triton==3.0 wandb==0.21.0
+wandb==0.22.0 draccus==0.10.0 draccus==0.11.0 cxxfilt==0.3.0 ftfy regex
+"""
+HAS = "import importlib.metadata as m, sys; print('HAS', *[n + '==' + m.version(n) for n in sys.argv[1:]], '')"
+
+
+def write_project(world, folder, env, files):
+    shutil.rmtree(world.work)
+    world.work.mkdir()
+    for name, text in files.items():
+        if isinstance(text, list):
+            text = f'[project]\nname = "p"\nversion = "1"\nrequires-python = ">=3.8"\ndependencies = {json.dumps(text)}\n'
+        elif name == ".python-version":
+            text = subprocess.run(
+                [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True
+            ).stdout
+        if text is not None:
+            (world.work / name).write_text(text)
+    if "uv.lock" in files:
+        lock = ["uv", "lock", "-q", "--no-index", "--find-links", folder, "--python", PYTHON]
+        subprocess.run(lock, check=True, cwd=world.work, env={**world.env, **env, "UV_PYTHON_DOWNLOADS": "never"})
+
+
+def public(results, world):
+    """Works, is refused with why, or is wrong: none is."""
+    folder = world.root / "stubs"
+    folder.mkdir()
+    for stub in STUBS.split():
+        name, _, version = stub.partition("==")
+        wheel(folder, name, version or "9.0")
+    words, env = settings(folder, f"{UV}:{world.env['PATH']}")
+    told = {"works": 0, "refused why": 0, "wrong": 0}
+    for project, (files, needs, why) in PUBLIC.items():
+        write_project(world, folder, env, files)
+        done = world.stoker("run", *words, "--", "python3", "-c", HAS, *[n.partition("==")[0] for n in needs], env=env, timeout=120)
+        text = done.stdout + done.stderr
+        if why:
+            judged = "refused why" if done.returncode != 0 and why in text else "wrong"
+        else:
+            judged = "works" if done.returncode == 0 and all(f"{n}{'' if '==' in n else '=='}" in text for n in needs) else "wrong"
+        told[judged] += 1
+        results.check(f"{project}: {judged}", judged != "wrong", text)
+    print("      " + ", ".join(f"{word}: {count}" for word, count in told.items()))
+
+
 FAKE_CONDA = """#!/bin/sh
 # env create -p PREFIX -f FILE, as micromamba has it: a prefix, and in it what the pip: part names.
 if [ "$1" = --version ]; then echo 1.5.8; exit 0; fi
@@ -254,7 +338,7 @@ def conda(results, world):
 
 def main():
     results = Results()
-    for test in (by_uv, fetched_uv, projects, hashes, conda):
+    for test in (by_uv, fetched_uv, projects, hashes, conda, public):
         if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
             continue
         with World("project-files") as world:

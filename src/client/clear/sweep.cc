@@ -22,7 +22,7 @@ constexpr Duration kUploadAge = Duration::Hours(72);
 // What lies in a bucket without a prefix need not be ours: docs/bucket-layout.md.
 bool IsOfLedger(const std::string& key) {
   for (const char* folder :
-       {"active/", "blobs/", "doomed/", "index/", "jobs/", "records/", "reports/"}) {
+       {"active/", "blobs/", "doomed/", "env/", "index/", "jobs/", "records/", "reports/"}) {
     if (StartsWith(key, folder)) return true;
   }
   return key == paths::LedgerId();

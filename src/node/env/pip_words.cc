@@ -83,7 +83,9 @@ bool IsException(const std::string& line) {
 }
 
 std::string Joined(const std::vector<std::string>& lines) {
-  const std::string all = Join(lines, " / ");
+  std::string all = Join(lines, " / ");
+  // A sentence follows, and brings its own.
+  if (EndsWith(all, ".") && !EndsWith(all, "..")) all.pop_back();
   const std::string cut = CutText(all, kShown);
   return cut.size() == all.size() ? all : cut + "…";
 }

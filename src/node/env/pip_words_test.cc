@@ -49,6 +49,11 @@ TEST(PipWords, AnExceptionAndWhatItSays) {
             "repository or PyPI tarballs. / For example, if you're using pip");
 }
 
+TEST(PipWords, ASentenceFollows) {
+  EXPECT_EQ(WhyPipFailed("error: No solution found\n  x is unsatisfiable.\n"),
+            "error: No solution found / x is unsatisfiable");
+}
+
 // Standard error is another pipe: its lines come before their time.
 TEST(PipWords, InAnotherOrder) {
   std::string text = kScm;

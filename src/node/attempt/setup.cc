@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "node/env/editable.h"
+#include "node/env/kept/env_keeper.h"
 #include "node/env/pip_words.h"
 #include "node/env/python_env.h"
 #include "node/env/setup/setup_cache.h"
@@ -87,6 +88,9 @@ void KeepResult(AttemptContext& here, const std::string& key, const SeenFolder& 
   }
   const auto kept = KeepSetup(staged.venv.folder, key, here.WorkDir(), before, staged.from_setup);
   if (!kept.ok()) return no(kept.status().message());
+  if (const Status noted = NoteSetupKept(staged.venv.folder); !noted.ok()) {
+    here.log.Say("stoker: it is not kept in the store: " + noted.ToString());
+  }
   here.log.Say("stoker: what setup made is kept as " + key.substr(0, 12) +
                ": its Python environment, " + Told(*kept));
 }
@@ -97,6 +101,7 @@ PythonEnvPlaces PlacesOf(AttemptContext& here, const std::string& setup) {
   const std::string cache = here.container ? config.dir + "/venv-in" : config.cache_dir + "/venv";
   PythonEnvPlaces places{here.WorkDir(),         cache, config.dir + "/venv",
                          config.job.code_digest, setup, config.job.pins};
+  places.setup_cached = config.spec.setup_cache.has_value();
   // In a folder of this machine a second copy would save nothing; what lies below an image's Python
   // is not known here.
   if (!here.store.traits().requests_are_free && !here.container) places.kept = &here.store;

@@ -58,8 +58,8 @@ std::string SharedKeyOf(const PythonEnvPlaces& places, const EnvMaker& by, const
   SharedKey shared{"", "python3 does not say what is installed"};
   if (exit.ok() && exit->ShellCode() == 0 && settings.ok()) {
     const bool code = ScopeOfRequirements(text) != RequirementsScope::kFile;
-    shared = KeyOfSource({asked, machine.text, text, code ? places.code_digest : "", places.pins,
-                          *settings, by.env});
+    shared = KeyOfSource({asked, machine.text, text, code ? places.code_digest : "", places.setup,
+                          places.pins, *settings, by.env});
   }
   if (shared.key.empty()) by.Say("the environment is not shared by the store: " + shared.why_not);
   return shared.key;
@@ -72,23 +72,26 @@ Status RunsAtAll(const EnvMaker& by, const std::string& python) {
   return Status(Code::kInvalid, "its Python does not run here");
 }
 
-// Out of the store where it has the environment, else built, and noted so that it can be kept.
+// Out of the store where it has the environment, else built, and noted so that it can be kept: with
+// a setup once that has run (NoteSetupKept).
 Status TakeOrMake(const PythonEnvPlaces& places, const EnvMaker& by, const std::string& asked,
                   const EnvWanted& wanted) {
-  const std::string key = SharedKeyOf(places, by, asked, wanted.text);
+  const bool shared =
+      places.kept != nullptr && (wanted.setup ? places.setup_cached : AsksForPackages(wanted.text));
+  const std::string key = shared ? SharedKeyOf(places, by, asked, wanted.text) : "";
   if (key.empty()) return MakeWhole(by, asked, wanted);
   const EnvTaker taker{*places.kept, [&by] { return by.step.cancelled(); },
                        [&by](const std::string& line) { by.Say(line); },
                        [&by](const std::string& python) { return RunsAtAll(by, python); }};
   STOKER_ASSIGN(const TakenEnv taken,
                 TakeEnv(taker, key, wanted.venv, asked.substr(0, asked.find(' '))));
-  if (taken.taken) {
-    STOKER_TRY(WriteEnvNote(wanted.venv, {key, kKeptStamp, ""}));
-    return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
+  EnvNote note{key, kKeptStamp, taken.damaged.value_or("")};
+  if (!taken.taken) {
+    STOKER_TRY(MakeEnv(by, asked, wanted));
+    STOKER_ASSIGN(const EnvTree tree, SeeEnv(wanted.venv));
+    note.stamp = wanted.setup ? kSpoiltStamp : StampOf(tree);
   }
-  STOKER_TRY(MakeEnv(by, asked, wanted));
-  STOKER_ASSIGN(const EnvTree tree, SeeEnv(wanted.venv));
-  STOKER_TRY(WriteEnvNote(wanted.venv, {key, StampOf(tree), taken.damaged.value_or("")}));
+  STOKER_TRY(WriteEnvNote(wanted.venv, note));
   return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
 }
 
@@ -116,7 +119,7 @@ Result<PythonEnv> ForSetup(const PythonEnvPlaces& places, const EnvMaker& by) {
     const std::string key = Sha256Hex("setup\n" + *asked + "\n" + places.setup);
     STOKER_ASSIGN(PythonEnv own, TakeOwn(places.cache_dir, key.substr(0, 32)));
     if (IsWhole(own.folder)) return own;
-    status = MakeWhole(by, *asked, {own.folder, places.cache_dir, "", "", true, ""});
+    status = TakeOrMake(places, by, *asked, {own.folder, places.cache_dir, "", "", true, ""});
     if (status.ok()) return own;
     if (by.step.cancelled()) return status;
   }
@@ -186,9 +189,9 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
     }
     const EnvWanted wanted{made.folder, places.cache_dir,      from,
                            text,        !places.setup.empty(), source};
-    const bool shared = places.kept != nullptr && places.setup.empty() &&
-                        scope != RequirementsScope::kDirectory && AsksForPackages(text);
-    STOKER_TRY(shared ? TakeOrMake(places, by, asked, wanted) : MakeWhole(by, asked, wanted));
+    // What refers to the very folder is nobody else's.
+    STOKER_TRY(scope == RequirementsScope::kDirectory ? MakeWhole(by, asked, wanted)
+                                                      : TakeOrMake(places, by, asked, wanted));
   }
   if (!places.pins.empty() && scope != RequirementsScope::kDirectory) {
     STOKER_TRY(sys::WriteFileAtomic(NewestOf(folder, Digest(base)), key, 0600, false));

@@ -19,12 +19,14 @@ namespace stoker::node {
 inline constexpr char kPythonEnvMarker[] = "/.stoker-complete";
 
 struct PythonEnvPlaces {
-  std::string workdir;          // requirements.txt lies in it
-  std::string cache_dir;        // environments that jobs share
-  std::string private_dir;      // for one that refers to `workdir` itself (-e .)
-  std::string code_digest;      // what `workdir` was unpacked from
-  std::string setup;            // the job's; "" = none
-  std::vector<Pin> pins;        // of requirements.txt, for all attempts of the job
+  std::string workdir;      // requirements.txt lies in it
+  std::string cache_dir;    // environments that jobs share
+  std::string private_dir;  // for one that refers to `workdir` itself (-e .)
+  std::string code_digest;  // what `workdir` was unpacked from
+  std::string setup;        // the job's; "" = none
+  std::vector<Pin> pins;    // of requirements.txt, for all attempts of the job
+  // Of a setup that has none, its environment is nobody else's (kept).
+  bool setup_cached = false;
   ObjectStore* kept = nullptr;  // where machines share environments (node/env/kept); null: nowhere
 };
 
@@ -48,8 +50,8 @@ struct PythonEnv {
 // found again, with what setup installed, by the next. Where python3 is missing or makes none,
 // such a job without requirements.txt goes without, and the log says so.
 //
-// With a store, what this machine lacks is taken from there where another has kept it (not with a
-// setup), and what is built is noted for EnvKeeper.
+// With a store, what this machine lacks is taken from there where another has kept it (with a
+// setup only where that has a cache), and what is built is noted for EnvKeeper.
 //
 // Safe when several nodes of this machine ask at once, and when a builder is killed half-way.
 // `env` is the environment that setup gets. Errors: what pip printed last is in `sink`.

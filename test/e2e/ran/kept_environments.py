@@ -162,6 +162,36 @@ def damaged(results, server, index, third, fourth):
     index.away = False
 
 
+def with_setup(results, server, index, here, there):
+    """What a setup with a cache has made goes along, and it is not run again."""
+    job_file = """workdir: .
+setup:
+  run: |
+    echo RAN SETUP
+    echo made > made.txt
+    echo "HANDED=on" >> "$STOKER_ENV"
+  cache: [requirements.txt]
+run: python3 prog.py; cat made.txt; echo "HANDED $HANDED"
+"""
+    said = []
+    for world, go in ((here, here.evidence / "setup"), (there, there.evidence / "setup")):
+        (world.work / "job.yaml").write_text(job_file)
+        envs = ("--env", f"PIP_INDEX_URL={index.url}", "--env", f"GO={go}", "--env", f"UV_CACHE_DIR={world.root}/uv")
+        job = world.submit(*envs, "job.yaml")
+        if world is here:
+            kept(world, job)
+            index.away = True
+        said.append(ended(world, job, go))
+    index.away = False
+    good = all(ran_well(w, code, text) and "made" in text and "HANDED on" in text for w, (code, text) in zip((here, there), said))
+    results.check("setup with a cache: both have what it made", good, said)
+    results.check(
+        "setup with a cache: it was run once a ledger",
+        "RAN SETUP" in said[0][1] and "RAN SETUP" not in said[1][1] and "comes from the store" in said[1][1],
+        said,
+    )
+
+
 def cleared(results, server, here):
     text = here.json("gc")
     results.check("gc keeps what was used just now", text["kept_environments"] == 0 and server.keys("team/env/parts/"), text)
@@ -179,6 +209,7 @@ def main():
         try:
             results.run("built once", built_once, results, server, index, here, there)
             results.run("damaged", damaged, results, server, index, third, fourth)
+            results.run("with a setup", with_setup, results, server, index, here, there)
             results.run("cleared", cleared, results, server, here)
         finally:
             for world in worlds:

@@ -141,6 +141,14 @@ Status KeepNotedEnv(ObjectStore& store, const KeepEnv& what, const std::function
   return MarkEnvUsed(store, note->key);
 }
 
+Status NoteSetupKept(const std::string& folder) {
+  auto note = ReadEnvNote(folder);
+  if (!note || note->stamp != kSpoiltStamp) return Status::Ok();
+  STOKER_ASSIGN(const EnvTree tree, SeeEnv(folder));
+  note->stamp = StampOf(tree);
+  return WriteEnvNote(folder, *note);
+}
+
 EnvKeeper::~EnvKeeper() {
   Stop();
   if (thread_.joinable()) thread_.join();

@@ -24,8 +24,12 @@ struct KeepEnv {
 // kept; kCancelled: `stop`; kInvalid: it cannot be kept, and is not tried again.
 Status KeepNotedEnv(ObjectStore& store, const KeepEnv& what, const std::function<bool()>& stop);
 
-// The same in a thread of its own that yields to all others. Start once; Stop may be called by any
-// thread at any time, and waits for nothing; the destructor waits for the request under way.
+// What a setup has made in it since it was built belongs to it, and it can be kept from now on.
+// Nothing where it was not noted, or came out of the store.
+Status NoteSetupKept(const std::string& folder);
+
+// KeepNotedEnv in a thread of its own that yields to all others. Start once; Stop may be called by
+// any thread at any time, and waits for nothing; the destructor waits for the request under way.
 class EnvKeeper {
  public:
   ~EnvKeeper();

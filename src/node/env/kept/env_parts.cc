@@ -29,15 +29,22 @@ bool IsBelow(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && StartsWith(path, folder) && path[folder.size()] == '/';
 }
 
+// What a setup has made (node/env/setup_cache.h): all of it belongs to the environment.
+constexpr std::string_view kOfSetup = ".stoker-setup";
+
+bool IsOfSetup(std::string_view path) { return path == kOfSetup || IsBelow(path, kOfSetup); }
+
 // Made again by Python, or of this machine alone.
-bool StaysBehind(const std::string& name, int depth) {
-  return name == "__pycache__" || EndsWith(name, ".pyc") ||
-         (depth == 0 && StartsWith(name, ".stoker-"));
+bool StaysBehind(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (IsOfSetup(path)) return false;
+  return name == "__pycache__" || EndsWith(name, ".pyc") || StartsWith(path, ".stoker-");
 }
 
-bool MayHoldSecret(const std::string& path) {
-  return StartsWith(path, "bin/") || EndsWith(path, "direct_url.json") || EndsWith(path, ".pth") ||
-         EndsWith(path, ".cfg");
+bool MayHoldSecret(const std::string& path, int64_t size) {
+  if (IsOfSetup(path)) return true;
+  return size <= kMostLooked && (StartsWith(path, "bin/") || EndsWith(path, "direct_url.json") ||
+                                 EndsWith(path, ".pth") || EndsWith(path, ".cfg"));
 }
 
 Result<std::string> ReadLink(const std::string& path) {
@@ -120,7 +127,7 @@ class Archive {
 
   Status Look(const std::string& path, const EnvEntry& entry, std::string& seen,
               std::string_view piece) {
-    if (by_.holds_secret && entry.size <= kMostLooked && MayHoldSecret(path) &&
+    if (by_.holds_secret && MayHoldSecret(path, entry.size) &&
         by_.holds_secret(std::string(piece))) {
       return Status(Code::kInvalid, path + " holds a secret");
     }
@@ -149,14 +156,14 @@ Result<EnvTree> SeeEnv(const std::string& folder) {
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
-    if (StaysBehind(at->path().filename().string(), at.depth())) {
+    const std::string path = at->path().string(), name = path.substr(folder.size() + 1);
+    if (StaysBehind(name)) {
       at.disable_recursion_pending();
       continue;
     }
     struct stat info {};
-    const std::string path = at->path().string();
     if (::lstat(path.c_str(), &info) != 0) return ErrnoStatus("looking at " + path, errno);
-    EnvEntry& entry = tree[path.substr(folder.size() + 1)];
+    EnvEntry& entry = tree[name];
     entry.mode = info.st_mode;
     if (S_ISDIR(info.st_mode)) continue;  // its time changes with byte code
     entry.inode = info.st_ino;

@@ -112,7 +112,8 @@ SharedKey KeyOfSource(const EnvSource& source) {
   if (std::string why = WhyNot(source, text); !why.empty()) return {"", std::move(why)};
   KeyMaker maker;
   maker.Part("stoker environment 1");
-  for (const std::string& part : {source.asked, source.machine, text, source.code_digest}) {
+  for (const std::string& part :
+       {source.asked, source.machine, text, source.code_digest, source.setup}) {
     maker.Part(part);
   }
   for (const Pin& pin : source.pins) maker.Part(WithoutPasswords(pin.source) + " " + pin.commit);

@@ -20,6 +20,7 @@ struct EnvSource {
   // The file of requirements, and the digest of the code where it names files of that.
   std::string text;
   std::string code_digest;
+  std::string setup;  // that runs in it, with the key of its cache; "" = none
   std::vector<Pin> pins;
   std::vector<std::pair<std::string, std::string>> settings;  // of pip
   std::vector<std::pair<std::string, std::string>> variables;

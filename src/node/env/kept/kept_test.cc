@@ -2,7 +2,9 @@
 // Environments that go into a store and come back elsewhere.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +17,7 @@
 #include "node/env/kept/env_keeper.h"
 #include "node/env/kept/env_parts.h"
 #include "node/env/kept/take_env.h"
+#include "store/local/local_store.h"
 #include "sys/file.h"
 #include "test/kit/faulty.h"
 #include "test/kit/memory_store.h"
@@ -148,8 +151,12 @@ TEST_F(KeptTest, DamageIsSaidNotUsedAndMended) {
       if (gone && key == paths::EnvManifest(kKey)) continue;
       std::string bad = whole;
       bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
-      if (gone) ASSERT_TRUE(memory_.Delete(key).ok());
-      if (!gone) ASSERT_TRUE(memory_.Put(key, bad).ok());
+      if (gone) {
+        ASSERT_TRUE(memory_.Delete(key).ok());
+      }
+      if (!gone) {
+        ASSERT_TRUE(memory_.Put(key, bad).ok());
+      }
       said_.clear();
       const auto taken = Take(memory_, At("other"));
       // A bit of the manifest may have changed what is for people alone.
@@ -189,13 +196,73 @@ TEST_F(KeptTest, EndedAnywhereItLeavesNothingThatCounts) {
     const auto taken = Take(memory, At("other"));
     ASSERT_TRUE(taken.ok());
     EXPECT_FALSE(taken->damaged) << said_;
-    if (taken->taken) EXPECT_EQ(Shape(At("other")), Shape(built));
-    if (kept.ok()) EXPECT_TRUE(taken->taken);
+    if (taken->taken) {
+      EXPECT_EQ(Shape(At("other")), Shape(built));
+    }
+    if (kept.ok()) {
+      EXPECT_TRUE(taken->taken);
+    }
     // The next one brings it to its end.
     Note(built);
     ASSERT_TRUE(Keep(memory, built).ok()) << said_;
     EXPECT_TRUE(Take(memory, At("other"))->taken) << said_;
   }
+}
+
+// Real processes and a store on a disk: twenty moments of sending, and of unpacking.
+TEST_F(KeptTest, KilledAnywhereItLeavesNothingThatCounts) {
+  const std::string built = Build("built");
+  const std::string shape = Shape(built);
+  Prng prng(9);
+  int whole = 0;
+  for (int round = 0; round < 20; ++round) {
+    const std::string place = At("store-" + std::to_string(round));
+    auto store = *LocalStore::Open(place);
+    Note(built);
+    const bool sends = round % 2 == 0;
+    if (!sends) {
+      ASSERT_TRUE(Keep(*store, built).ok());
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+      (void)(sends ? Keep(*store, built) : Take(*store, At("other")).status());
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>(prng.Below(sends ? 200'000 : 60'000)));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const auto taken = Take(*store, At("other"));
+    ASSERT_TRUE(taken.ok());
+    EXPECT_FALSE(taken->damaged) << said_;
+    if (taken->taken) {
+      EXPECT_EQ(Shape(At("other")), shape);
+    }
+    whole += taken->taken ? 1 : 0;
+    Note(built);
+    ASSERT_TRUE(Keep(*store, built).ok()) << said_;
+    EXPECT_TRUE(Take(*store, At("other"))->taken) << said_;
+    ASSERT_TRUE(sys::RemoveTree(place).ok());
+  }
+  EXPECT_GE(whole, 10) << "what was there stays there";
+}
+
+TEST_F(KeptTest, WhatASetupHasMadeGoesAlong) {
+  const std::string built = Build("built", false);
+  ASSERT_TRUE(WriteEnvNote(built, {kKey, kSpoiltStamp, ""}).ok());
+  ASSERT_TRUE(Keep(memory_, built).ok());
+  EXPECT_TRUE(Keys().empty()) << "its setup has not run";
+  Write(built + "/.stoker-setup/files/__pycache__/made.pyc", "by setup");
+  ASSERT_TRUE(NoteSetupKept(built).ok());
+  ASSERT_TRUE(Keep(memory_, built).ok()) << said_;
+  ASSERT_TRUE(Take(memory_, At("other"))->taken) << said_;
+  EXPECT_EQ(*sys::ReadFile(At("other") + "/.stoker-setup/files/__pycache__/made.pyc"), "by setup");
+  const std::string secret = Build("secret", false);
+  Write(secret + "/.stoker-setup/files/netrc", "hunter2");
+  Note(secret);
+  EXPECT_TRUE(Keep(memory_, secret).ok()) << "it is there already";
+  ASSERT_TRUE(memory_.Delete(paths::EnvManifest(kKey)).ok());
+  Note(secret);
+  EXPECT_TRUE(Keep(memory_, secret).Is(Code::kInvalid));
 }
 
 TEST_F(KeptTest, TwoAtOnceAreOne) {

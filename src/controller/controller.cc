@@ -329,11 +329,15 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
 }
 
 Teller::Told Controller::TellEvents(const JobSpec& spec, PassResult* result) {
-  if (!teller_) return {};
+  Teller::Told unknown;
+  if (!teller_) {  // somebody else tells, who has so long for it
+    const WallTime ended = result->job.ended.value_or(result->store_now);
+    unknown.pending = !spec.notify.empty() && result->store_now - ended < kKeepTelling;
+    return unknown;
+  }
   const auto told = teller_->Tell(result->job, spec, result->store_now, result->reports);
   if (!told.ok()) {
     result->trouble = told.status();
-    Teller::Told unknown;
     unknown.pending = true;
     return unknown;
   }

@@ -81,7 +81,7 @@ class Controller {
   using Forget = std::function<Status(const Job& job, const JobSpec& spec)>;
   void ForgetWith(Forget forget) { forget_ = std::move(forget); }
   // Events of jobs are told from here. It must outlive this.
-  void TellThrough(Notifier& notifier) { teller_.emplace(ledger_, notifier); }
+  void TellThrough(Notifier& notifier) { teller_.emplace(ledger_, notifier, clock_); }
   // Lets go of what it remembers of other jobs: they have ended.
   void KeepOnly(const std::set<std::string>& jobs);
 

@@ -85,8 +85,9 @@ std::vector<Teller::Due> Teller::DueOf(const Job& job, const JobSpec& spec, Wall
   return due;
 }
 
-bool Teller::Pending(const Job& job, const JobSpec& spec, WallTime now) const {
-  return !spec.notify.empty() && !DueOf(job, spec, now).empty();
+bool Teller::Pending(const Job& job, const JobSpec& spec, WallTime now) {
+  if (spec.notify.empty() || DueOf(job, spec, now).empty()) return false;
+  return !Learn(job).ok() || !DueOf(job, spec, now).empty();
 }
 
 // Once for each job: what others have told before this process began.
@@ -104,6 +105,13 @@ Status Teller::Learn(const Job& job) {
 Result<bool> Teller::TellOne(const Job& job, const JobSpec& spec, const Due& due, WallTime now,
                              const std::vector<ReportSeen>& reports, Told* told) {
   const NotifySpec& to = spec.notify[static_cast<size_t>(due.entry)];
+  const Key key{due.event.key, due.entry};
+  if (const auto found = unwritten_[job.id].find(key); found != unwritten_[job.id].end()) {
+    STOKER_TRY(WriteNotified(ledger_, job.id, found->second));
+    const bool over = found->second.over();
+    unwritten_[job.id].erase(found);
+    return over;
+  }
   const auto before = ReadNotified(ledger_, job.id, due.event.key, due.entry);
   if (!before.ok() && !before.status().Is(Code::kNotFound)) return before.status();
   Notified mark;
@@ -132,12 +140,17 @@ Result<bool> Teller::TellOne(const Job& job, const JobSpec& spec, const Due& due
     return false;
   }
   STOKER_TRY(begun);
-  Judge(knows ? notifier_.Send(job, spec, to, NotificationOf(job, due.event, reports))
-              : Status(Code::kInvalid, "nobody who looked after the job had " + to.to),
-        now, &mark);
+  const MonoTime sends = clock_.Mono();
+  const Status sent = knows
+                          ? notifier_.Send(job, spec, to, NotificationOf(job, due.event, reports))
+                          : Status(Code::kInvalid, "nobody who looked after the job had " + to.to);
+  Judge(sent, now + (clock_.Mono() - sends), &mark);
   told->notes.push_back("notify: " + due.event.key + " to " + Whom(to) + ": " + mark.state +
                         (mark.why.empty() ? "" : ": " + mark.why));
-  STOKER_TRY(WriteNotified(ledger_, job.id, mark));
+  if (const Status written = WriteNotified(ledger_, job.id, mark); !written.ok()) {
+    unwritten_[job.id][key] = mark;
+    return written;
+  }
   return mark.over();
 }
 
@@ -146,13 +159,15 @@ Result<Teller::Told> Teller::Tell(const Job& job, const JobSpec& spec, WallTime 
   Told told;
   if (spec.notify.empty() || DueOf(job, spec, now).empty()) return told;
   STOKER_TRY(Learn(job));
+  const MonoTime begun = clock_.Mono();
   for (const Due& due : DueOf(job, spec, now)) {
+    const Duration since = clock_.Mono() - begun;
     // A pass of a job that goes on has more to do than to wait for a server.
-    if (!told.notes.empty() && !IsFinal(job.state)) {
+    if ((!told.notes.empty() && !IsFinal(job.state)) || since >= kTellFor) {
       told.pending = true;
       break;
     }
-    STOKER_ASSIGN(const bool over, TellOne(job, spec, due, now, reports, &told));
+    STOKER_ASSIGN(const bool over, TellOne(job, spec, due, now + since, reports, &told));
     if (over) {
       over_[job.id].insert({due.event.key, due.entry});
     } else {
@@ -164,6 +179,7 @@ Result<Teller::Told> Teller::Tell(const Job& job, const JobSpec& spec, WallTime 
 
 void Teller::KeepOnly(const std::set<std::string>& jobs) {
   std::erase_if(over_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+  std::erase_if(unwritten_, [&](const auto& entry) { return !jobs.contains(entry.first); });
 }
 
 }  // namespace stoker

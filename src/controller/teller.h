@@ -14,6 +14,7 @@
 #include "ledger/ledger.h"
 #include "ledger/notified.h"
 #include "policy/events.h"
+#include "port/clock.h"
 #include "port/notifier.h"
 #include "reconcile/reconcile.h"
 #include "spec/job_spec.h"
@@ -26,12 +27,15 @@ inline constexpr Duration kKeepTelling = Duration::Minutes(10);
 inline constexpr Duration kSendingFor = Duration::Minutes(2);
 // So long a send takes where nobody has died.
 inline constexpr Duration kSendTakes = Duration::Seconds(15);
+// What is not told within this time of one pass is for the next.
+inline constexpr Duration kTellFor = Duration::Seconds(30);
 
 // Not thread-safe.
 class Teller {
  public:
-  // Both must outlive it.
-  Teller(Ledger& ledger, Notifier& notifier) : ledger_(ledger), notifier_(notifier) {}
+  // All must outlive it.
+  Teller(Ledger& ledger, Notifier& notifier, Clock& clock)
+      : ledger_(ledger), notifier_(notifier), clock_(clock) {}
 
   struct Told {
     bool pending = false;  // something is still to be told, by somebody
@@ -42,8 +46,8 @@ class Teller {
   // the store.
   Result<Told> Tell(const Job& job, const JobSpec& spec, WallTime now,
                     const std::vector<ReportSeen>& reports);
-  // Whether Tell might have something to do. Asks nobody.
-  bool Pending(const Job& job, const JobSpec& spec, WallTime now) const;
+  // Whether Tell has something to do. Lists, once for each job that has events, what was told.
+  bool Pending(const Job& job, const JobSpec& spec, WallTime now);
   void KeepOnly(const std::set<std::string>& jobs);
 
  private:
@@ -58,8 +62,11 @@ class Teller {
 
   Ledger& ledger_;
   Notifier& notifier_;
+  Clock& clock_;
   using Key = std::pair<std::string, int>;     // event, entry
   std::map<std::string, std::set<Key>> over_;  // by job, once it was learned
+  // What became of a try where that could not be written.
+  std::map<std::string, std::map<Key, Notified>> unwritten_;
 };
 
 }  // namespace stoker

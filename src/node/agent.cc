@@ -9,6 +9,7 @@
 #include "agent/save_patience.h"
 #include "base/text.h"
 #include "ledger/claims.h"
+#include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt/gpus.h"
@@ -85,7 +86,7 @@ Agent::Agent(NodeParts parts, std::string cache_dir)
         Post(SavingSeen{saving});
         if (!run) return;
         run->running.SayNotice(notice, saving);
-        if (!notice) return run->hooks.Withdrawn();
+        if (!notice) return;
         const Duration left = notice->until - parts_.clock.Wall();
         run->hooks.Noticed(*notice, left - PlanDrain(left, saving).kill_before);
       },
@@ -103,6 +104,10 @@ Agent::~Agent() {
   off_ = true;
   poller_.reset();  // its last report asks the watch for its trouble
   notices_.reset();
+  {
+    const std::lock_guard lock(run_mutex_);
+    if (run_) run_->hooks.Leave();
+  }
   work_.Close();
   if (worker_.joinable()) worker_.join();
 }
@@ -252,6 +257,8 @@ void Agent::ForgetOwn() {
           .status()
           .Is(Code::kNotFound))
     return;
+  if (TellsBySecret(spec_.notify) && parts_.ledger.store().Head(paths::Active(job_.id)).ok())
+    return;
   const auto read = ReadJob(parts_.ledger, me_.request.job);
   if (read.ok() && IsFinal(read->job.state)) {
     (void)RemoveLocalPrivate(parts_.platform.traits().state_dir, ledger, me_.request.job);
@@ -262,6 +269,12 @@ void Agent::Handle(const AgentEvent& event) {
   for (const AgentAction& action : supervisor_->Step(event, Now())) {
     std::visit([&](const auto& a) { Do(a); }, action);
   }
+  const bool noticed = supervisor_->report().notice.has_value();
+  if (noticed_ && !noticed) {  // also a move that was given up
+    const std::lock_guard lock(run_mutex_);
+    if (run_) run_->hooks.Withdrawn();
+  }
+  noticed_ = noticed;
   ended_unsaved_ = supervisor_->ended_unsaved();
   const auto until = supervisor_->saves_until();
   if (until && parts_.clock.Mono() >= *until) {

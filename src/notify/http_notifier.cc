@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostAnswer = 200;  // of a server that refuses, in the error
+constexpr std::chrono::minutes kAskAgain{1};  // for a secret that was not there
+constexpr size_t kMostAnswer = 200;           // of a server that refuses, in the error
 
 std::string Text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -56,13 +57,12 @@ std::string TargetOf(const std::string& url) {
   return StartsWith(target, "/") ? target : "/" + target;
 }
 
-// What a server says may hold the address that it was asked at.
-Status Refused(const HttpUrl& url, const HttpResponse& answer, bool secret) {
-  const std::string said = secret ? "" : Printable(answer.body.substr(0, kMostAnswer));
-  const bool passes = answer.status >= 500 || answer.status == 429 || answer.status == 408;
+// `said`: the begin of its answer; "" where it may hold an address that is a secret.
+Status Refused(const HttpUrl& url, int status, const std::string& said) {
+  const bool passes = status >= 500 || status == 429 || status == 408;
   return Status(passes ? Code::kUnavailable : Code::kInvalid,
-                HostHeader(url) + " answered " + std::to_string(answer.status) +
-                    (said.empty() ? "" : ": " + said));
+                HostHeader(url) + " answered " + std::to_string(status) +
+                    (said.empty() ? "" : ": " + Printable(said)));
 }
 
 }  // namespace
@@ -97,16 +97,22 @@ Result<std::optional<std::string>> HttpNotifier::UrlOf(const Job& job, const Job
                                                        const NotifySpec& to) {
   if (!StartsWith(to.to, "$")) return std::optional<std::string>(to.to);
   const std::string name = to.to.substr(1);
-  const auto known = found_.find(job.id + "/" + name);
+  const std::string key = job.id + "/" + name;
+  const auto known = found_.find(key);
   if (known != found_.end()) return std::optional<std::string>(known->second);
+  const auto asked = missing_.find(key);
+  const auto now = std::chrono::steady_clock::now();
+  if (asked != missing_.end() && now - asked->second < kAskAgain)
+    return std::optional<std::string>();
   for (const SecretSpec& secret : spec.secrets) {
     if (secret.name != name || !secrets_) continue;
     auto value = secrets_(job, secret);
     if (!value.ok() && value.status().transient()) return value.status();
     if (!value.ok() || !*value) break;
-    found_[job.id + "/" + name] = **value;
+    found_[key] = **value;
     return value;
   }
+  missing_[key] = now;
   return std::optional<std::string>();
 }
 
@@ -124,10 +130,14 @@ Status HttpNotifier::Send(const Job& job, const JobSpec& spec, const NotifySpec&
   const auto url = ParseHttpUrl(text->substr(0, path_end));
   // Its text is a secret, maybe.
   if (!url.ok()) return Status(Code::kInvalid, "what " + to.to + " holds is no URL");
-  const auto answer = pool_.Call(*url, NotificationRequest(to.kind, TargetOf(*text), what));
+  const auto answer = pool_.Open(*url, NotificationRequest(to.kind, TargetOf(*text), what));
   if (!answer.ok()) return answer.status();
-  if (answer->status >= 200 && answer->status < 300) return Status::Ok();
-  return Refused(*url, *answer, StartsWith(to.to, "$"));
+  const int status = (*answer)->head().status;
+  if (status >= 200 && status < 300) return Status::Ok();
+  char said[kMostAnswer];
+  const auto read = (*answer)->Read(said, sizeof said);
+  const bool secret = StartsWith(to.to, "$");
+  return Refused(*url, status, secret || !read.ok() ? "" : std::string(said, *read));
 }
 
 }  // namespace stoker

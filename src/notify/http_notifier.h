@@ -3,6 +3,7 @@
 // Sources: "Sending messages using incoming webhooks" (Slack), "Publishing" (ntfy).
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ class HttpNotifier : public Notifier {
   HttpPool pool_;
   const FindSecret secrets_;
   std::map<std::string, std::string> found_;  // secrets, by "<job>/<name>"
+  std::map<std::string, std::chrono::steady_clock::time_point> missing_;  // when it was not there
 };
 
 // With this machine's proxies and certificates; a server has seconds.

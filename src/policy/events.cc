@@ -72,7 +72,7 @@ JobEvent OfAttempt(const Job& job, const Attempt& attempt, const std::string& is
   } else {
     event.text += ": its machine is taken";
   }
-  event.text += is == "failure" ? "; it is tried again" : "; it goes on elsewhere";
+  if (!job.cancel) event.text += is == "failure" ? "; it is tried again" : "; it goes on elsewhere";
   return event;
 }
 

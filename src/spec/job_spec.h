@@ -115,6 +115,20 @@ struct NotifySpec {
 inline constexpr std::string_view kNotifyEvents[] = {"end", "failure", "interruption",
                                                      "no_machine"};
 
+// Whether a secret has to be known for as long as events are told.
+inline bool TellsBySecret(const std::vector<NotifySpec>& notify) {
+  for (const NotifySpec& one : notify) {
+    if (one.to[0] == '$') return true;
+  }
+  return false;
+}
+inline bool IsAddress(const std::vector<NotifySpec>& notify, const std::string& secret) {
+  for (const NotifySpec& one : notify) {
+    if (one.to == "$" + secret) return true;
+  }
+  return false;
+}
+
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long

@@ -4,8 +4,10 @@
 #include <set>
 #include <string>
 
+#include "ledger/paths.h"
 #include "ledger/records.h"
 #include "provider/local/local_private.h"
+#include "spec/parse.h"
 
 namespace stoker::client {
 namespace {
@@ -23,6 +25,14 @@ void ForgetThere(Client& client, Ledger& ledger, const Job& job) {
   }
 }
 
+// Its events may still be told, by who knows its secrets.
+bool IsStillTold(Ledger& ledger, const Job& job) {
+  if (!ledger.store().Head(paths::Active(job.id)).ok()) return false;
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  return spec.ok() && TellsBySecret(spec->notify);
+}
+
 }  // namespace
 
 void ForgetPrivate(Client& client) {
@@ -33,8 +43,8 @@ void ForgetPrivate(Client& client) {
   for (const auto& [job, changed] : ListLocalPrivate(state, (*ledger)->id())) {
     const auto read = ReadJob(**ledger, job);
     const bool unknown = read.status().Is(Code::kNotFound);
-    const bool over =
-        read.ok() ? IsFinal(read->job.state) : unknown && client.clock().Wall() - changed > kUnborn;
+    const bool over = read.ok() ? IsFinal(read->job.state) && !IsStillTold(**ledger, read->job)
+                                : unknown && client.clock().Wall() - changed > kUnborn;
     if (over && read.ok()) ForgetThere(client, **ledger, read->job);
     if (over) (void)RemoveLocalPrivate(state, (*ledger)->id(), job);
   }

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 #include "base/digest.h"
 #include "base/text.h"
@@ -324,7 +325,11 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   const std::vector<Place> vaults = VaultsOf(job.offers, &elsewhere);
   if (!own.secrets.empty()) job.secrets_in = vaults;
   LocalPrivate stays = own;
-  if (!elsewhere) stays.secrets.clear();  // no machine of it reads them here
+  // Else no machine of it reads them here; whoever tells its events does.
+  const auto told = [&](const auto& secret) {
+    return IsAddress(request.spec.notify, secret.first);
+  };
+  if (!elsewhere) std::erase_if(stays.secrets, std::not_fn(told));
   if (AnyChoiceHas(request.spec, &BrokerTraits::rents)) {
     STOKER_TRY(CompleteOffers(client, job.binary_digest, &job.offers));
   }

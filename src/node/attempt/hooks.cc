@@ -21,7 +21,8 @@ struct Hooks::Event {
 };
 
 Hooks::~Hooks() {
-  settled_ = stop_ = true;
+  Withdrawn();
+  stop_ = true;
   if (at_notice_.joinable()) at_notice_.join();
   if (at_end_.joinable()) at_end_.join();
 }
@@ -73,19 +74,28 @@ void Hooks::Run(const Event& event) {
 void Hooks::Noticed(const Notice& notice, Duration lead) {
   const HookSpec& hook = here_.config.spec.hooks.on_notice;
   const std::lock_guard lock(mutex_);
-  if (hook.run.empty() || noticed_ || settled_) return;
-  noticed_ = true;
-  if (at_notice_.joinable()) at_notice_.join();  // of a notice that was withdrawn
-  Event event{"on_notice", hook, settled_, "the program's part of this attempt is kept"};
-  event.until = here_.clock.Mono() + lead;
-  event.facts = {{"STOKER_NOTICE", notice.action},
-                 {"STOKER_NOTICE_SECONDS", std::to_string(lead.ms / 1000)}};
-  at_notice_ = std::thread([this, event = std::move(event)] { Run(event); });
+  if (ended_) leave_ = true;  // what the program has done is told before the machine goes
+  if (hook.run.empty() || notice_over_ || settled_) return;
+  notice_over_ = std::make_shared<std::atomic<bool>>(false);
+  if (lead.ms <= 0) {
+    here_.log.Say("stoker: hooks: on_notice is not run: the notice leaves no time");
+    return;
+  }
+  const MonoTime until = here_.clock.Mono() + lead;
+  const contract::Environment facts = {{"STOKER_NOTICE", notice.action},
+                                       {"STOKER_NOTICE_SECONDS", std::to_string(lead.ms / 1000)}};
+  // One of a notice that was withdrawn has been told to end; nobody waits for it here.
+  at_notice_ = std::thread(
+      [this, &hook, over = notice_over_, until, facts, before = std::move(at_notice_)]() mutable {
+        if (before.joinable()) before.join();
+        Run({"on_notice", hook, *over, "its notice or its attempt is over", until, facts});
+      });
 }
 
 void Hooks::Withdrawn() {
   const std::lock_guard lock(mutex_);
-  noticed_ = false;
+  if (notice_over_) *notice_over_ = true;
+  notice_over_.reset();
 }
 
 void Hooks::Ended(const FinalizeAttempt& action) {
@@ -107,11 +117,19 @@ void Hooks::Ended(const FinalizeAttempt& action) {
 }
 
 void Hooks::Settle(const std::atomic<bool>& hurried) {
-  settled_ = true;
-  if (at_notice_.joinable()) at_notice_.join();
+  std::thread at_notice;
+  {
+    const std::lock_guard lock(mutex_);
+    settled_ = true;
+    if (notice_over_) *notice_over_ = true;
+    at_notice = std::move(at_notice_);
+  }
+  if (at_notice.joinable()) at_notice.join();
   if (!at_end_.joinable()) return;
   here_.log.Does("hooks");
-  while (!end_over_ && !hurried) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (!end_over_ && !hurried && !leave_) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   stop_ = true;
   at_end_.join();
 }

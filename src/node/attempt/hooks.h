@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,8 +33,10 @@ class Hooks {
   // repeated.
   void Ended(const FinalizeAttempt& action);
   // All is kept. Ends on_notice, and returns once those of Ended are over, which their limits see
-  // to; `hurried` ends them now. One thread; may be repeated.
+  // to; `hurried`, a notice and Leave end them now. One thread; may be repeated.
   void Settle(const std::atomic<bool>& hurried);
+  // The machine is left: nothing is waited for. Any thread.
+  void Leave() { leave_ = true; }
 
  private:
   struct Event;
@@ -41,13 +44,14 @@ class Hooks {
   std::optional<TaskCommand> CommandOf(const Event& event);
 
   AttemptContext& here_;
-  std::atomic<bool> stop_{false};     // those of the end are not waited for any longer
-  std::atomic<bool> settled_{false};  // nothing begins any more
+  std::atomic<bool> stop_{false};   // those of the end are not waited for any longer
+  std::atomic<bool> leave_{false};  // nor is anything else
   std::atomic<bool> end_over_{false};
   std::mutex mutex_;                    // guards what follows
   std::optional<TaskCommand> program_;  // as it was started
-  bool noticed_ = false;
+  bool settled_ = false;                // nothing begins any more
   bool ended_ = false;
+  std::shared_ptr<std::atomic<bool>> notice_over_;  // of the notice that holds; null = none does
   std::thread at_notice_;
   std::thread at_end_;
 };

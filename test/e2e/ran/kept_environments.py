@@ -125,7 +125,7 @@ def ran_well(world, code, text):
 
 
 def kept(world, job):
-    said = ("kept in the store for other machines", "is not kept", "is not shared")
+    said = ("kept in the store for other machines", "another node was quicker", "is not kept", "is not shared")
     world.wait_for("the environment is kept, or not", lambda: any(s in system(world, job) for s in said), timeout=90, every=0.5)
 
 
@@ -160,6 +160,23 @@ def damaged(results, server, index, third, fourth):
     code, text = ended(fourth, *begun(fourth, "two"))
     results.check("and the store has it whole again", ran_well(fourth, code, text) and "comes from the store" in text, text)
     index.away = False
+
+
+def at_once(results, server, index, here, there):
+    """Both lack it at the same moment: both build, and one of them counts."""
+    before = {key for key in server.keys("team/env/") if key.endswith("manifest.json")}
+    for world in (here, there):
+        (world.work / "requirements.txt").write_text("toy==1.0\n# for two at once\n")
+    jobs = [(world, *begun(world, "both")) for world in (here, there)]
+    said = []
+    for world, job, _ in jobs:
+        world.wait_for("it has an environment", lambda w=world, j=job: "IS 1.0" in w.stoker("logs", j).stdout, timeout=90, every=0.5)
+    here.wait_for("one is kept", lambda: sum(k.endswith("manifest.json") for k in server.keys("team/env/")) > len(before), timeout=90)
+    for world, job, go in jobs:
+        said.append(ended(world, job, go))
+    made = {key for key in server.keys("team/env/") if key.endswith("manifest.json")} - before
+    good = all(ran_well(world, code, text) for (world, _, _), (code, text) in zip(jobs, said))
+    results.check("two that need it at once both run, and one manifest is there", good and len(made) == 1, (made, said))
 
 
 def with_setup(results, server, index, here, there):
@@ -209,6 +226,7 @@ def main():
         try:
             results.run("built once", built_once, results, server, index, here, there)
             results.run("damaged", damaged, results, server, index, third, fourth)
+            results.run("at once", at_once, results, server, index, third, fourth)
             results.run("with a setup", with_setup, results, server, index, here, there)
             results.run("cleared", cleared, results, server, here)
         finally:

@@ -49,6 +49,8 @@ void Fields(A& a, T& t) {
   a.Need("format", t.format);
   a.Need("attempt", t.attempt);
   a.Need("rank", t.rank);
+  a("image", t.image);
+  a("image_id", t.image_id);
   a("stoker", t.stoker);
   a("kernel", t.kernel);
   a("os", t.os);

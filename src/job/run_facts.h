@@ -33,12 +33,15 @@ struct ToldVariable {
   bool operator==(const ToldVariable&) const = default;
 };
 
-// Whatever is not known is empty. A container's image will be a member of its own beside these.
+// Whatever is not known is empty. Of a program in a container, what it would tell of the machine's
+// own system and Python is left out.
 struct RunFacts {
   int format = 1;
   int attempt = 0;
   int rank = 0;
-  std::string stoker;  // its version
+  std::string image;     // the container's; "" = the program ran on the machine itself
+  std::string image_id;  // as its engine tells it, in hexadecimal digits
+  std::string stoker;    // its version
   std::string kernel;
   std::string os;
   std::string architecture;  // "x86_64"

@@ -10,6 +10,8 @@ RunFacts AllOfThem() {
   RunFacts facts;
   facts.attempt = 2;
   facts.rank = 1;
+  facts.image = "localhost/a:1";
+  facts.image_id = "c0ffee";
   facts.stoker = "1.0";
   facts.kernel = "6.1";
   facts.os = "Debian";
@@ -28,7 +30,7 @@ RunFacts AllOfThem() {
   facts.package_count = 3;
   facts.variables = {{"A", "1", "job", false}, {"B", std::nullopt, "shell", true}};
   facts.variables_left_out = 4;
-  facts.extra = R"({"image":{"digest":"sha256:1"}})";
+  facts.extra = R"({"layers":{"digest":"sha256:1"}})";
   return facts;
 }
 

@@ -11,6 +11,8 @@
 namespace stoker {
 namespace {
 
+constexpr size_t kShownId = 12;
+
 std::string MachineOf(const Job& job, const Attempt& attempt, int rank) {
   const Launch* launch = FindLaunch(job, attempt.launches[static_cast<size_t>(rank)]);
   const Request* request = launch != nullptr ? FindRequest(job, launch->request) : nullptr;
@@ -120,6 +122,7 @@ std::string RanLine(const RunFacts& facts) {
     parts.push_back(std::to_string(facts.package_count) +
                     (facts.package_count == 1 ? " package" : " packages"));
   }
+  if (!facts.image.empty()) parts.push_back("container of " + facts.image);
   if (!facts.nvidia_driver.empty()) {
     parts.push_back("NVIDIA driver " + facts.nvidia_driver +
                     (facts.cuda.empty() ? "" : " (CUDA " + facts.cuda + ")"));
@@ -132,6 +135,8 @@ Facts MachineAndPython(const Ran& ran) {
   const RunFacts& of = ran.facts;
   Facts facts;
   AddFact(&facts, "machine", ran.machine);
+  AddFact(&facts, "container",
+          of.image_id.empty() ? of.image : of.image + " (" + of.image_id.substr(0, kShownId) + ")");
   AddFact(&facts, "system", of.os);
   AddFact(&facts, "kernel", of.kernel.empty() ? "" : of.kernel + " " + of.architecture);
   AddFact(&facts, "processors",

@@ -42,6 +42,20 @@ TEST(Ran, TheSameEnvironmentInTwoFoldersIsTheSame) {
   EXPECT_TRUE(DifferencesOf(one, other).empty());
 }
 
+TEST(Ran, TheImageOfAContainerIsAFact) {
+  Ran one = With("", {});
+  one.facts.python_version = "";
+  one.facts.image = "localhost/a:1";
+  one.facts.image_id = std::string(64, 'a');
+  Ran other = one;
+  other.facts.image_id = std::string(64, 'b');
+  const auto differences = DifferencesOf(one, other);
+  ASSERT_EQ(differences.size(), 1u);
+  EXPECT_EQ(differences[0].name, "container");
+  EXPECT_EQ(differences[0].after, "localhost/a:1 (bbbbbbbbbbbb)");
+  EXPECT_EQ(RanLine(one.facts), "container of localhost/a:1");
+}
+
 TEST(Ran, OfVariablesThoseOfShellAndSetupAreHeldAgainstEachOther) {
   Ran ran;
   ran.facts.variables = {{"A", "1", "job", false},

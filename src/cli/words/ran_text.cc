@@ -32,12 +32,19 @@ std::string MachineRows(const Ran& ran) {
     const auto found = facts.find(name);
     return found == facts.end() ? "" : found->second;
   };
-  return Row("machine", ran.machine) + Row("system", of.os) + Row("kernel", text("kernel")) +
-         Row("processors", text("processors")) + Row("NVIDIA", nvidia) + Row("stoker", of.stoker);
+  return Row("machine", ran.machine) + Row("container", text("container")) + Row("system", of.os) +
+         Row("kernel", text("kernel")) + Row("processors", text("processors")) +
+         Row("NVIDIA", nvidia) + Row("stoker", of.stoker);
 }
 
 std::string PythonRows(const Ran& ran) {
   const RunFacts& of = ran.facts;
+  const std::string environment =
+      of.environment.empty() ? "" : of.environment_key + " in " + of.environment;
+  if (!of.image.empty()) {
+    return Row("environment", environment) +
+           Row("packages", "Python and packages of a container are not looked at");
+  }
   if (of.python.empty()) return Row("Python", "none was seen among the program's processes");
   std::string python = (of.python_version.empty() ? "" : of.python_version + ", ") + of.python;
   if (of.python_assumed) {
@@ -45,9 +52,7 @@ std::string PythonRows(const Ran& ran) {
   }
   std::string rows = Row("Python", python);
   if (!of.python_trouble.empty()) rows += Row("", "it did not say more: " + of.python_trouble);
-  if (!of.environment.empty()) {
-    rows += Row("environment", of.environment_key + " in " + of.environment);
-  }
+  rows += Row("environment", environment);
   if (of.package_count == 0) return rows + Row("packages", "none");
   rows += Row("packages", std::to_string(of.package_count));
   for (const Package& package : ran.packages) {

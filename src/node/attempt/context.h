@@ -73,6 +73,7 @@ struct AttemptContext : AttemptParts {
   AttemptLog log;
   // From its staging to the end of what it runs; null where the job asks for none.
   std::unique_ptr<Container> container;
+  std::string image_id;  // of `container`
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew;

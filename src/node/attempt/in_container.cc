@@ -123,6 +123,7 @@ Status Enter(AttemptContext& here, ShellStep& step) {
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
   STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
+  here.image_id = id;
   step.Use(*here.container);
   here.log.Say("stoker: in a container of " + spec.image + " (" + id.substr(0, kShownId) +
                "), by " + TellEngine(engine));

@@ -135,6 +135,10 @@ RanInput Running::FactsToKeep(const Staged& staged, const TaskCommand& command) 
   facts.attempt = here_.config.attempt;
   facts.rank = here_.config.rank;
   facts.stoker = STOKER_VERSION;
+  if (here_.container) {
+    facts.image = spec.container.image;
+    facts.image_id = here_.image_id;
+  }
   facts.environment = staged.venv.folder;
   facts.environment_key = KeyOf(staged.venv);
   facts.variables = TellVariables(

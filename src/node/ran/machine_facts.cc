@@ -78,7 +78,7 @@ void AddMachineFacts(RunFacts& facts) {
     facts.kernel = name.release;
     facts.architecture = name.machine;
   }
-  facts.os = OsName(TextOf("/etc/os-release"));
+  if (facts.image.empty()) facts.os = OsName(TextOf("/etc/os-release"));
   facts.cpu = CpuModel(TextOf("/proc/cpuinfo"));
   facts.cpus = ReadMachineUsage().cpus;
   facts.nvidia_driver = DriverVersion(TextOf("/proc/driver/nvidia/version"));

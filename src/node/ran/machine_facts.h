@@ -9,7 +9,8 @@
 
 namespace stoker::node {
 
-// What cannot be read stays as it is. Asks nvidia-smi, for 10 s at most, where the driver is
+// What cannot be read stays as it is, and the system's name where `facts.image` has one of its own.
+// Asks nvidia-smi, for 10 s at most, where the driver is
 // loaded.
 void AddMachineFacts(RunFacts& facts);
 

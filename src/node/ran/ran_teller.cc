@@ -50,7 +50,9 @@ bool RanTeller::WaitForEnd(Duration within) {
 void RanTeller::Run() {
   (void)WaitForEnd(kFirstLook);
   AddMachineFacts(input_.facts);
-  LearnPython();
+  // Paths of a container's processes are the image's, where another program or none lies on the
+  // machine: none of them is run, and no folder that they name is read.
+  if (input_.facts.image.empty()) LearnPython();
   Status kept;
   for (int tries = 0; tries < kTries; ++tries) {
     kept = Keep();

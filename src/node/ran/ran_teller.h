@@ -19,7 +19,7 @@ namespace stoker::node {
 
 struct RanInput {
   std::string job;
-  RunFacts facts;             // what is known already
+  RunFacts facts;             // what is known already; with an `image` no Python is asked
   contract::Environment env;  // the program's
   std::string cwd;
   std::string words;          // that it was started with

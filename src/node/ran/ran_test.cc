@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ledger/paths.h"
 #include "node/ran/machine_facts.h"
 #include "node/ran/packages.h"
 #include "node/ran/python_seen.h"
+#include "node/ran/ran_teller.h"
 #include "node/ran/told_variables.h"
 #include "sys/file.h"
+#include "test/kit/memory_store.h"
 
 namespace stoker::node {
 namespace {
@@ -95,6 +98,53 @@ TEST_F(PackagesFolder, OneThatHasEndedIsLookedUpAsTheProgramNamedIt) {
             dir_->path() + "/bin/python3.9");
   EXPECT_EQ(AssumePython("torchrun train.py", env, "/")->path, dir_->path() + "/bin/python3");
   EXPECT_FALSE(AssumePython("python train.py", {{"PATH", "/none"}}, "/").has_value());
+}
+
+class NoProcesses final : public Task {
+ public:
+  std::optional<TaskExit> Poll() override { return std::nullopt; }
+  std::optional<TaskExit> Wait(int64_t) override { return std::nullopt; }
+  Result<std::vector<SignalledProcess>> Signal(int) override { return None(); }
+  Result<std::vector<SignalledProcess>> Stop() override { return None(); }
+  bool SavesAtStop() override { return false; }
+  Status End() override { return Status::Ok(); }
+  TaskUsage Usage() override { return {}; }
+  std::string mechanism() const override { return "container"; }
+  bool has_host_name() const override { return false; }
+  std::vector<int> Processes() override { return {}; }
+
+ private:
+  static std::vector<SignalledProcess> None() { return {}; }
+};
+
+TEST_F(PackagesFolder, NoPythonIsRunForAProgramInAContainer) {
+  const std::string ran = dir_->path() + "/ran";
+  Make("bin", "python3", "#!/bin/sh\n: >" + ran + "\n");
+  ASSERT_EQ(chmod((dir_->path() + "/bin/python3").c_str(), 0755), 0);
+  for (const char* image : {"localhost/a:1", ""}) {
+    MemoryStore store;
+    RanInput input;
+    input.job = "j1";
+    input.facts.attempt = 1;
+    input.facts.image = image;
+    input.env = {{"PATH", dir_->path() + "/bin"}};
+    input.cwd = "/";
+    input.words = "python3 train.py";
+    input.names_python = true;
+    input.task = std::make_shared<NoProcesses>();
+    input.say = [](const std::string&) {};
+    RanTeller teller(store, std::move(input));
+    teller.ProgramEnded();
+    teller.Finish(Duration::Seconds(60));
+    EXPECT_EQ(sys::FileExists(ran), *image == '\0');
+    const auto object = store.Get(paths::Ran("j1", 1, 0));
+    ASSERT_TRUE(object.ok());
+    const auto facts = DecodeRunFacts("k", object->data);
+    ASSERT_TRUE(facts.ok());
+    EXPECT_EQ(facts->image, image);
+    EXPECT_EQ(facts->python.empty(), *image != '\0');
+    EXPECT_TRUE(facts->os.empty() || *image == '\0');
+  }
 }
 
 class Told : public ::testing::Test {

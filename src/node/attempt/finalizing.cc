@@ -24,13 +24,15 @@ constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
 constexpr Duration kBesideWhole = Duration::Seconds(15);
 // What the program ran with was asked beside it, but for one that ended at once.
 constexpr Duration kFactsWithin = Duration::Seconds(10);
+// An engine's books, which hold nothing that anybody needs.
+constexpr Duration kForgetWithin = Duration::Seconds(20);
 
 }  // namespace
 
 Status Finalizing::Finalize(const FinalizeAttempt& action) {
   STOKER_TRY(here_.log.Open([this] { return staging_.cancelled(); }));
   running_.Join();
-  here_.container.reset();  // nothing of the program lives
+  if (here_.container) here_.container->Release();  // nothing of the program lives
   here_.log.FlushMask();
   hooks_.Ended(action);  // beside what follows
   here_.log.Does("uploading");
@@ -38,6 +40,7 @@ Status Finalizing::Finalize(const FinalizeAttempt& action) {
   if (synced.ok()) hooks_.Settle(hurried_);
   // Lines last: what the uploads have to say is among them.
   if (!synced.ok()) SayNow(synced, action.deadline.has_value());
+  ForgetContainer(action);
   if (!action.deadline && !hurried_) running_.FinishFacts(kFactsWithin);
   Duration within = Duration::Seconds(30);
   if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - here_.clock.Mono());
@@ -45,6 +48,24 @@ Status Finalizing::Finalize(const FinalizeAttempt& action) {
   const Status shipped = here_.log.pump().ShipAll(within);
   if (synced.ok() && shipped.ok()) here_.log.Does("");
   return synced.ok() ? shipped : synced;
+}
+
+// After the uploads: an engine that hangs holds up none of them.
+void Finalizing::ForgetContainer(const FinalizeAttempt& action) {
+  if (!here_.container) return;
+  Duration within = hurried_ ? Duration() : kForgetWithin;
+  if (action.deadline) {  // the other half is for the last lines
+    within = std::min(within, (*action.deadline - here_.clock.Mono()) / 2);
+  }
+  const Status gone = here_.container->Remove(within.ms);
+  here_.container.reset();
+  if (gone.ok()) return;
+  here_.log.Say(
+      "stoker: nothing runs in the container any more, but its engine may have it in its "
+      "books: " +
+      gone.ToString() +
+      "; the next container on this machine removes it, or 'stoker gc' once the machine "
+      "is gone");
 }
 
 Status Finalizing::Sync(const FinalizeAttempt& action) {

@@ -43,6 +43,7 @@ class Finalizing {
 
  private:
   Status Sync(const FinalizeAttempt& action);
+  void ForgetContainer(const FinalizeAttempt& action);
   Status LastCheckpoint(MonoTime deadline);
   void KeepWhatIsLeft(MonoTime deadline);
   std::string HowToUse(const AsLeftKept& kept, bool any_whole) const;

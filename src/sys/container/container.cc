@@ -132,8 +132,13 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
 }
 
 Container::~Container() {
-  life_.Reset();
-  (void)RemoveContainers(engine_, owner_);
+  if (!asked_to_remove_) (void)Remove(kRemoveWithinMs);
+}
+
+Status Container::Remove(int64_t within_ms) {
+  Release();
+  asked_to_remove_ = true;
+  return RemoveContainers(engine_, owner_, within_ms);
 }
 
 // By the folder's descriptor: a path of a socket may have 107 bytes alone.

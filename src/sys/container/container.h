@@ -26,7 +26,7 @@ class Container final : public ProcessRunner {
   // elsewhere either.
   static Result<std::unique_ptr<Container>> Open(const EngineFacts& engine, ContainerPlan plan,
                                                  TaskLimiter* limiter);
-  // Ends all that runs in it, and removes it.
+  // Ends all that runs in it, and removes it, unless Remove has tried.
   ~Container() override;
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
@@ -35,6 +35,13 @@ class Container final : public ProcessRunner {
   const std::vector<std::pair<std::string, std::string>>& variables() const { return variables_; }
   // What the engine had to say though it started: limits that it does not hold. "" = nothing.
   const std::string& remark() const { return remark_; }
+
+  // Ends all that runs in it: its first process ends by itself, the kernel ends the others, and the
+  // engine, which may hang, is not asked. Harmless to repeat.
+  void Release() { life_.Reset(); }
+  // Release, and the engine is asked to forget it, for `within_ms` at most; not again. Errors: it
+  // may be in the engine's books still, from where SweepContainers removes it.
+  Status Remove(int64_t within_ms);
 
   // One task at a time. kNotFound: no such program in the container.
   Result<std::unique_ptr<Task>> Start(const TaskCommand& command, LogSink& sink) override;
@@ -46,6 +53,7 @@ class Container final : public ProcessRunner {
   Status TakeHosts(const TaskHost& host);
 
   const EngineFacts engine_;
+  bool asked_to_remove_ = false;
   std::string owner_;
   std::string hosts_file_;  // "" = the machine's, and its name
   TaskLimiter* limiter_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -48,14 +50,31 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
   return found;
 }
 
+// Asks until a time in all.
+class Patience {
+ public:
+  explicit Patience(int64_t within_ms)
+      : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(within_ms)) {}
+  Result<sys::CommandOutput> Ask(const std::vector<std::string>& argv, int64_t most_ms) const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end_ - std::chrono::steady_clock::now());
+    if (left.count() > 0) return AskEngine(argv, std::min<int64_t>(most_ms, left.count()));
+    return Status(Code::kTimeout, "there is no time left to ask " + argv[0]);
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point end_;
+};
+
 struct Listed {
   std::string id;
   std::string owner;  // "" where it was asked for
 };
 
 // Of `owner`; "" = of all.
-Result<std::vector<Listed>> List(const EngineFacts& engine, const std::string& owner) {
-  STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(ListArgv(engine, owner), kAskMs));
+Result<std::vector<Listed>> List(const EngineFacts& engine, const std::string& owner,
+                                 const Patience& patience) {
+  STOKER_ASSIGN(const sys::CommandOutput said, patience.Ask(ListArgv(engine, owner), kAskMs));
   if (said.exit_code != 0) {
     return EngineFailure(engine, "list its containers", said.exit_code, said.err);
   }
@@ -68,13 +87,13 @@ Result<std::vector<Listed>> List(const EngineFacts& engine, const std::string& o
   return out;
 }
 
-// "" where it is gone now, else what the engine says.
-std::string Remove(const EngineFacts& engine, const std::string& id) {
-  std::string why;
+Status Remove(const EngineFacts& engine, const std::string& id, const Patience& patience) {
+  Status why;
   for (int i = 0; i < kTries; ++i) {
-    const auto said = AskEngine(RemoveArgv(engine, id), kRemoveMs);
-    if (said.ok() && said->exit_code == 0) return "";
-    why = said.ok() ? said->err : said.status().ToString();
+    const auto said = patience.Ask(RemoveArgv(engine, id), kRemoveMs);
+    if (said.ok() && said->exit_code == 0) return Status::Ok();
+    if (!said.ok()) return said.status();
+    why = EngineFailure(engine, "remove the container " + id, said->exit_code, said->err);
   }
   return why;
 }
@@ -125,15 +144,18 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted) {
                 "Install it, or leave container.engine out: what the machine has is taken");
 }
 
-Status RemoveContainers(const EngineFacts& engine, const std::string& owner) {
-  STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner));
-  std::string why;
-  for (const Listed& one : found) why += Remove(engine, one.id);
-  if (why.empty()) return Status::Ok();
+Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int64_t within_ms) {
+  const Patience patience(within_ms);
+  STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner, patience));
+  Status why;
+  for (const Listed& one : found) {
+    const Status removed = Remove(engine, one.id, patience);
+    if (!removed.ok()) why = removed;
+  }
+  if (why.ok() || why.Is(Code::kTimeout)) return why;
   // Two may have removed it at once.
-  STOKER_ASSIGN(const std::vector<Listed> left, List(engine, owner));
-  if (left.empty()) return Status::Ok();
-  return EngineFailure(engine, "remove the container " + left[0].id, 1, why);
+  STOKER_ASSIGN(const std::vector<Listed> left, List(engine, owner, patience));
+  return left.empty() ? Status::Ok() : why;
 }
 
 Status NoteEngine(const std::string& state_dir, const EngineFacts& engine) {
@@ -151,12 +173,13 @@ std::vector<std::string> SweepContainers(const std::string& state_dir, const std
     const EngineFacts& engine = found.facts;
     const bool noted = sys::FileExists(state_dir + kNoted + "/" + EngineName(engine.kind));
     if (!noted || !found.trouble.empty()) continue;
-    const auto all = List(engine, "");
+    const auto all = List(engine, "", Patience(kRemoveWithinMs));
     if (!all.ok()) continue;
     for (const Listed& one : *all) {
       // Another's of this machine may lie where this user cannot look.
       if (!StartsWith(one.owner, instances + "/") || sys::DirExists(one.owner)) continue;
-      if (dry_run || Remove(engine, one.id).empty()) out.push_back("container " + one.id);
+      if (dry_run || Remove(engine, one.id, Patience(kRemoveWithinMs)).ok())
+        out.push_back("container " + one.id);
     }
   }
   return out;

@@ -31,8 +31,10 @@ std::vector<FoundEngine> FindEngines();
 Result<EngineFacts> ChooseEngine(const std::string& wanted);
 
 // Removes all containers of `owner`, tried twice: after a kill podman fails the first time. Errors:
-// one stays.
-Status RemoveContainers(const EngineFacts& engine, const std::string& owner);
+// one stays; kTimeout: the engine did not answer for `within_ms`, in all.
+inline constexpr int64_t kRemoveWithinMs = 120'000;
+Status RemoveContainers(const EngineFacts& engine, const std::string& owner,
+                        int64_t within_ms = kRemoveWithinMs);
 
 // Notes in `state_dir` that jobs of it have had containers of this engine, for SweepContainers.
 Status NoteEngine(const std::string& state_dir, const EngineFacts& engine);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/container/engines.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+// A client of an engine that is a script, which notes the first word that it is told.
+class FakeEngine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = sys::TempDir::Make("engine");
+    ASSERT_TRUE(made.ok());
+    dir_ = std::make_unique<sys::TempDir>(std::move(*made));
+  }
+  EngineFacts Engine(const std::string& script) {
+    const std::string path = dir_->path() + "/podman";
+    const std::string note = "echo $1 >>" + dir_->path() + "/asked\n";
+    EXPECT_TRUE(sys::WriteFileAtomic(path, "#!/bin/sh\n" + note + script).ok());
+    EXPECT_EQ(chmod(path.c_str(), 0755), 0);
+    return {EngineKind::kPodman, path, "4.3.1", false};
+  }
+  std::string Asked() { return sys::ReadFile(dir_->path() + "/asked").value_or(""); }
+  std::unique_ptr<sys::TempDir> dir_;
+};
+
+TEST_F(FakeEngine, IsNotAskedWhereNoTimeIsLeft) {
+  EXPECT_TRUE(RemoveContainers(Engine("exit 0"), "/o", 0).Is(Code::kTimeout));
+  EXPECT_EQ(Asked(), "");
+}
+
+TEST_F(FakeEngine, ThatHangsIsAskedNothingMoreOnceTheTimeIsOver) {
+  const auto engine = Engine("[ $1 = ps ] && echo c1 || exec sleep 600");
+  EXPECT_TRUE(RemoveContainers(engine, "/o", 2000).Is(Code::kTimeout));
+  EXPECT_TRUE(Asked() == "ps\nrm\n" || Asked() == "ps\n") << Asked();
+}
+
+TEST_F(FakeEngine, ThatFailsOnceIsAskedAgain) {
+  const std::string flag = dir_->path() + "/flag";
+  const auto engine = Engine("[ $1 = ps ] && echo c1 && exit\n[ -e " + flag + " ] && exit\n: >" +
+                             flag + "\nexit 1");
+  EXPECT_TRUE(RemoveContainers(engine, "/o").ok());
+  EXPECT_EQ(Asked(), "ps\nrm\nrm\n");
+}
+
+}  // namespace
+}  // namespace stoker

@@ -37,6 +37,8 @@ struct ProviderOptions {
   Settings settings{};      // not known to a node
   // Where providers note what all who look must know; empty: of those that need it there are none.
   std::function<Result<ObjectStore*>()> store{};
+  // Where machines may be, whatever the store has noted: as notes have it (a region).
+  std::vector<std::string> places{};
   // A remark for whoever asks; empty: there is nobody to read it.
   std::function<void(const std::string&)> say{};
 };

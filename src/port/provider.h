@@ -49,6 +49,7 @@ struct InstanceSeen {
   std::string token;
   std::string ledger_id;
   std::string job;
+  Place place;  // as far as the provider tells it; what is "" is not known
   int launch = 0;
   int index = 0;  // within its request
   InstanceState state = InstanceState::kRequested;

@@ -47,10 +47,10 @@ class Turn {
     return Status(Code::kBusy, "another run was quicker to look after the jobs");
   }
 
-  Status Keep(const std::string& token, int machines) {
+  Status Keep(const std::string& what, int machines) {
     auto& asked = read_.note.asked;
-    std::erase_if(asked, [&](const AwayAsked& one) { return one.token == token; });
-    asked.push_back({token, machines, read_.store_now});
+    std::erase_if(asked, [&](const AwayAsked& one) { return one.what == what; });
+    asked.push_back({what, machines, read_.store_now});
     return Write().WithContext("noting what is about to be asked for");
   }
 
@@ -184,7 +184,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   use.store_url = ledger.store().url();
   use.understand = call.understand;
   use.asked_before = [&turn] { return turn.read().note.asked; };
-  use.keep = [&turn](const std::string& token, int count) { return turn.Keep(token, count); };
+  use.keep = [&turn](const std::string& what, int count) { return turn.Keep(what, count); };
   const auto bound = BindProvider(*machines, ledger.id(), std::move(use));
   Controller controller(
       ledger,

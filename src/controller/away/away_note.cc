@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+
 #include "base/json_fields.h"
 #include "ledger/paths.h"
 
@@ -13,7 +14,7 @@ constexpr size_t kMostAwayBytes = size_t{1} << 20;
 template <class A, class T>
 requires std::is_same_v<std::remove_const_t<T>, AwayAsked>
 void Fields(A& a, T& t) {
-  a.Need("token", t.token);
+  a.Need("token", t.what);
   a.Need("machines", t.machines);
   a.Need("at", t.at);
   a.Check(t.machines > 0 && t.machines <= 100'000, "machines", "is out of range");

@@ -18,7 +18,7 @@ inline constexpr int kAwayFormat = 1;
 
 // Machines that it has asked for: they count as there until the provider's lists show them.
 struct AwayAsked {
-  std::string token;
+  std::string what;  // the request, by its job, place and token; or the machine that was started
   int machines = 0;
   WallTime at;
 };

@@ -216,6 +216,54 @@ TEST_F(AwayTest, AnotherStoreIsNotOpenedForIt) {
   EXPECT_NE(answer.refusal()->message.find("s3://elsewhere"), std::string::npos);
 }
 
+// Tokens stand in records: whoever writes one may name that of machines in another place.
+TEST_F(AwayTest, ATokenLeavesOutOnlyWhatTheRequestWouldBeAnsweredWith) {
+  BoundUse use;
+  use.bound = SmallBound();
+  use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
+  std::vector<AwayAsked> asked;
+  use.asked_before = [&] { return asked; };
+  use.keep = [&](const std::string& what, int machines) {
+    std::erase_if(asked, [&](const AwayAsked& one) { return one.what == what; });
+    asked.push_back({what, machines, {}});
+    return Status::Ok();
+  };
+  const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
+  LaunchRequest request;
+  request.token = "t";
+  request.job = "job1";
+  request.ask.place = {"local", "", "here", ""};
+  request.launches = {1, 2};
+  const auto refused = [&] {
+    const auto before = local_.machines;  // the toy would make more of them
+    const bool no = bound->Launch(request).refusal().has_value();
+    local_.machines = before;
+    return no;
+  };
+  for (const char* id : {"a", "b"}) {
+    Stands(id, "job1");
+    local_.machines[id].token = "t";
+    local_.machines[id].place = {"local", "", "here", "here-a"};
+  }
+  EXPECT_FALSE(refused()) << "sent again, it makes none more";
+  request.ask.place.zone = "here-a";
+  EXPECT_FALSE(refused());
+  asked.clear();  // it may be cleared by whoever writes to the bucket
+  request.ask.place.zone = "here-b";
+  EXPECT_TRUE(refused());
+  request.ask.place = {"local", "", "there", ""};
+  EXPECT_TRUE(refused());
+  request.ask.place.region = "here";
+  request.job = "job2";
+  EXPECT_TRUE(refused());
+  // Nor while no list shows them.
+  local_.machines.clear();
+  request.job = "job1";
+  EXPECT_FALSE(refused());
+  request.ask.place.region = "there";
+  EXPECT_TRUE(refused());
+}
+
 TEST_F(AwayTest, OneRunAtATime) {
   Submit();
   auto read = *ReadAway(*ledger_, "local");

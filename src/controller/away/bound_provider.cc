@@ -21,6 +21,19 @@ bool HasPower(const InstanceSeen& machine) {
   return machine.state != InstanceState::kGone && machine.state != InstanceState::kStopped;
 }
 
+// Of a request: a provider answers it again with the same machines only there, by the same token.
+std::string KeyOf(const std::string& job, const Place& place, const std::string& token) {
+  return job + " " + place.region + "/" + place.zone + " " + token;
+}
+
+// Those of requests that the machine may have come from: one may have left the zone open.
+std::set<std::string> KeysOf(const InstanceSeen& machine) {
+  Place anywhere = machine.place;
+  anywhere.zone.clear();
+  return {KeyOf(machine.job, machine.place, machine.token),
+          KeyOf(machine.job, anywhere, machine.token)};
+}
+
 class BoundProvider : public Provider {
  public:
   BoundProvider(Provider& inner, std::string ledger_id, BoundUse use)
@@ -40,10 +53,11 @@ class BoundProvider : public Provider {
     // What no count of machines could allow need not be counted.
     const Status alone = Within(use_.bound, *asked, more, 0);
     if (!alone.ok()) return Denied(alone);
-    STOKER_ASSIGN(const int there, MachinesBut(request.token));
+    const std::string key = KeyOf(request.job, request.ask.place, request.token);
+    STOKER_ASSIGN(const int there, MachinesBut(key));
     const Status within = Within(use_.bound, *asked, more, there);
     if (!within.ok()) return Denied(within);
-    STOKER_TRY(use_.keep(request.token, more));
+    STOKER_TRY(use_.keep(key, more));
     return inner_.Launch(request);
   }
 
@@ -72,21 +86,23 @@ class BoundProvider : public Provider {
   }
 
  private:
-  // Of the ledger, but those of the request `token`: to send it again makes none more. An error
-  // where a place does not answer: what is there is not known.
-  Result<int> MachinesBut(const std::string& token) {
+  // Of the ledger, but those of the request `key`: to send it again makes none more. Machines of
+  // its token in another place or job are others. An error where a place does not answer: what is
+  // there is not known.
+  Result<int> MachinesBut(const std::string& key) {
     STOKER_ASSIGN(const InstancesSeen seen, inner_.Describe(ledger_id_, ""));
     STOKER_TRY(seen.Whole());
     std::set<std::string> listed;
     int there = 0;
     for (const InstanceSeen& machine : seen) {
-      listed.insert(machine.token);
+      const std::set<std::string> keys = KeysOf(machine);
+      listed.insert(keys.begin(), keys.end());
       // What was started a moment ago may still be listed as stopped.
       if (HasPower(machine)) listed.insert(machine.id);
-      if (machine.token != token && HasPower(machine)) ++there;
+      if (!keys.contains(key) && HasPower(machine)) ++there;
     }
     for (const AwayAsked& before : use_.asked_before()) {
-      if (before.token != token && !listed.contains(before.token)) there += before.machines;
+      if (before.what != key && !listed.contains(before.what)) there += before.machines;
     }
     return there;
   }

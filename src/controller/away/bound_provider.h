@@ -20,8 +20,9 @@ struct BoundUse {
   std::function<Result<AskedMachine>(const Ask&)> understand;
   // Machines that were asked for a moment ago, which lists may not show yet.
   std::function<std::vector<AwayAsked>()> asked_before;
-  // Kept, so that whoever runs next counts it, before it is sent. An error: it is not sent.
-  std::function<Status(const std::string& token, int machines)> keep;
+  // Kept as AwayAsked::what, so that whoever runs next counts it, before it is sent. An error: it
+  // is not sent.
+  std::function<Status(const std::string& what, int machines)> keep;
 };
 
 // `inner` must outlive it. Launch and Start count every machine of the ledger that has power. A

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 
 #include "ledger/places.h"
 
@@ -31,16 +32,23 @@ class StoreClock {
 
 }  // namespace
 
+std::vector<std::string> AllPlaces(const std::vector<std::string>& noted,
+                                   const std::vector<std::string>& also) {
+  std::set<std::string> all(noted.begin(), noted.end());
+  all.insert(also.begin(), also.end());
+  return {all.begin(), all.end()};
+}
+
 Notes NotesIn(const std::function<Result<ObjectStore*>()>& store, const std::string& provider,
-              Clock& clock) {
+              Clock& clock, const std::vector<std::string>& also) {
   const auto store_clock = std::make_shared<StoreClock>(clock);
   Notes notes;
-  notes.places = [store, provider, store_clock]() -> Result<std::vector<std::string>> {
+  notes.places = [store, provider, store_clock, also]() -> Result<std::vector<std::string>> {
     STOKER_ASSIGN(ObjectStore * opened, store());
     WallTime now;
-    auto places = NotedPlaces(*opened, provider, &now);
-    if (places.ok()) store_clock->IsNow(now);
-    return places;
+    STOKER_ASSIGN(const auto noted, NotedPlaces(*opened, provider, &now));
+    store_clock->IsNow(now);
+    return AllPlaces(noted, also);
   };
   notes.note_place = [store, provider](const std::string& place) -> Status {
     STOKER_ASSIGN(ObjectStore * opened, store());

@@ -28,8 +28,13 @@ struct Notes {
   std::function<std::optional<WallTime>()> store_now;
 };
 
-// Those in the store that `store` opens, of `provider`. `clock` must outlive them.
+// Places that are noted, and those of ProviderOptions::places; sorted, each once.
+std::vector<std::string> AllPlaces(const std::vector<std::string>& noted,
+                                   const std::vector<std::string>& also);
+
+// Those in the store that `store` opens, of `provider`; `also` are among its places, noted or not.
+// `clock` must outlive them.
 Notes NotesIn(const std::function<Result<ObjectStore*>()>& store, const std::string& provider,
-              Clock& clock);
+              Clock& clock, const std::vector<std::string>& also);
 
 }  // namespace stoker::cloud

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/ec2_broker.h"
 
-#include <set>
 #include <utility>
 
 #include "aws/account/account.h"
@@ -30,8 +29,8 @@ class Ec2Broker : public Broker {
     if (!options_.store) return Status(Code::kInvalid, "EC2 is not asked from here");
     if (!provider_) {
       STOKER_ASSIGN(auto api, Api());
-      provider_ =
-          MakeEc2Provider(std::move(api), cloud::NotesIn(options_.store, kEc2Provider, clock_));
+      provider_ = MakeEc2Provider(
+          std::move(api), cloud::NotesIn(options_.store, kEc2Provider, clock_, options_.places));
     }
     return provider_.get();
   }
@@ -111,7 +110,8 @@ class Ec2Broker : public Broker {
   }
 
   Result<std::vector<std::string>> Regions(const LedgerRef& ledger, bool everywhere) {
-    STOKER_ASSIGN(const auto noted, NotedPlaces(*ledger.store, kEc2Provider));
+    STOKER_ASSIGN(auto noted, NotedPlaces(*ledger.store, kEc2Provider));
+    noted = cloud::AllPlaces(noted, options_.places);
     if (!everywhere) return noted;
     STOKER_ASSIGN(const auto api, Api());
     std::string ask = noted.empty() ? "" : noted.front();
@@ -120,9 +120,7 @@ class Ec2Broker : public Broker {
       ask = AwsRegion(account.outside, account.config);
     }
     STOKER_ASSIGN(const auto told, Ec2Regions(*api, ask.empty() ? "us-east-1" : ask));
-    std::set<std::string> all(told.begin(), told.end());
-    all.insert(noted.begin(), noted.end());
-    return std::vector<std::string>(all.begin(), all.end());
+    return cloud::AllPlaces(noted, told);
   }
 
   std::string Profile() const {

@@ -96,6 +96,7 @@ class Ec2 : public Provider {
       }
       for (const Instance& instance : *found) {
         out.push_back(instance.seen);
+        out.back().place = Place{traits_.name, "", region, instance.zone};
         if (HoldsGroup(instance, *found)) out.back().freed = false;
       }
     }

@@ -264,6 +264,7 @@ TEST(Ec2Provider, AListIsOfAllPagesOfEachRegionThatAnswers) {
   const auto all = ec2->Describe("ledger1", "job1");
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->size(), 3U);
+  EXPECT_EQ(all->back().place.region, "us-east-1");
   EXPECT_EQ(wire.asked[1].form["NextToken"], "more");
   EXPECT_EQ(wire.asked[2].host, "ec2.us-east-1.test");
   EXPECT_EQ(wire.asked[0].form["Filter.1.Value.1"], "ledger1");

@@ -56,6 +56,8 @@ Result<AwayReport> Look(const ec2::LambdaCall& call) {
   }
   ProviderOptions options;
   options.state_dir = kScratch;
+  // Notes lie in the bucket, and what it may have at once is counted whatever becomes of them.
+  options.places = bound.regions;
   options.store = [&store]() -> Result<ObjectStore*> { return store.get(); };
   const auto broker = MakeEc2Broker(options, clock);
   AwayCall away;

@@ -24,8 +24,8 @@ class GceBroker : public Broker {
     if (!options_.store) return Status(Code::kInvalid, "Compute Engine is not asked from here");
     if (!provider_) {
       STOKER_ASSIGN(auto api, Api());
-      provider_ =
-          MakeGceProvider(std::move(api), cloud::NotesIn(options_.store, kGceProvider, clock_));
+      provider_ = MakeGceProvider(
+          std::move(api), cloud::NotesIn(options_.store, kGceProvider, clock_, options_.places));
     }
     return provider_.get();
   }
@@ -79,7 +79,8 @@ class GceBroker : public Broker {
 
   Result<Holdings> List(const LedgerRef& ledger, const std::string& id,
                         bool /*everywhere*/) override {
-    STOKER_ASSIGN(const auto places, NotedPlaces(*ledger.store, kGceProvider));
+    STOKER_ASSIGN(auto places, NotedPlaces(*ledger.store, kGceProvider));
+    places = cloud::AllPlaces(places, options_.places);
     if (places.empty()) return Holdings();
     STOKER_ASSIGN(const auto api, Api());
     STOKER_ASSIGN(Holdings out, ListGceHoldings(*api, places, id));

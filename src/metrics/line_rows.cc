@@ -52,6 +52,11 @@ bool NamesFile(std::string_view name) {
 
 }  // namespace
 
+// No part is above its whole: with the day first, the month is the whole, and both are small.
+bool MayBeDate(const Place& place) {
+  return place.part >= 1 && place.part <= 12 && place.whole >= 2 && place.whole <= 31;
+}
+
 void LineReader::Use(size_t from, size_t to) {
   for (size_t i = from; i < to && i < used_.size(); ++i) used_[i] = 1;
 }
@@ -149,6 +154,7 @@ bool LineReader::TakePlace(size_t at, LineRow* row) {
     if (value || word) return false;
   }
   row->place = {token.part, token.whole};
+  row->leads = before == 0;
   Use(at, at + 1);
   return true;
 }

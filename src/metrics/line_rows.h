@@ -24,11 +24,15 @@ struct Place {
   int64_t whole = 0;
 };
 
+// "11/29" is the 29th of November, too.
+bool MayBeDate(const Place& place);
+
 struct LineRow {
   std::optional<int64_t> epoch;
   std::optional<int64_t> step;
   std::optional<Place> place;  // 640 of 60000; within the epoch, where there is one
   bool named = false;          // … and a word says that it counts steps
+  bool leads = false;          // … and no word does, and the line begins with it: [3/14], 3/14
   bool batch = false;          // batches of an epoch are counted, without their number
   int64_t rank = 0;
   std::optional<int64_t> fold;

@@ -12,6 +12,8 @@ namespace {
 
 // Longer ones are no metrics, and what is held of an unfinished line has an end.
 constexpr size_t kMaxLine = 64 << 10;
+constexpr size_t kMostWaiting = 16;
+constexpr int64_t kMostDays = 31;
 
 // Where an object begins behind what a logger puts before its lines; npos: it does not.
 size_t ObjectBegins(std::string_view line) {
@@ -93,6 +95,7 @@ void LogLines::Finish(PointSink& sink) {
   for (std::string& open : open_) {
     if (!open.empty() && open.size() <= kMaxLine) Line(std::exchange(open, ""), keras_time_, sink);
   }
+  GiveWaiting(false, sink);
   EndKeras(sink);
 }
 
@@ -163,7 +166,52 @@ void LogLines::Keras(std::string_view line, WallTime time, PointSink& sink) {
 }
 
 void LogLines::Counted(std::string_view line, WallTime time, PointSink& sink) {
-  if (!reader_.Read(line, &row_)) return;
+  if (!reader_.Read(line, &row_) || Waits(line, time, sink)) return;
+  GiveRow(line, time, sink);
+}
+
+// Or row_ is of the line, without a place that is taken for a date.
+bool LogLines::Waits(std::string_view line, WallTime time, PointSink& sink) {
+  const auto give = [&](bool counted) {
+    if (leading_.waiting.empty()) return;
+    GiveWaiting(counted, sink);
+    reader_.Read(line, &row_);
+  };
+  if (!row_.leads || row_.bar || !row_.place) {
+    if (row_.epoch) give(false);  // they are of the epoch before
+    return false;
+  }
+  const Place place = *row_.place;
+  auto& [seen, is_date, waiting, wholes] = leading_;
+  const bool same = seen && seen->whole == place.whole;
+  if (!MayBeDate(place) || wholes.contains(place.whole) || (same && place.part > seen->part)) {
+    if (place.whole <= kMostDays) wholes.insert(place.whole);
+    give(same);
+    return false;
+  }
+  if (!same) give(false);
+  is_date &= same && place.part == seen->part;
+  seen = place;
+  if (!row_.values.empty() && !is_date && waiting.size() < kMostWaiting) {
+    waiting.emplace_back(line, time);
+    return true;
+  }
+  is_date |= waiting.size() >= kMostWaiting;
+  give(false);
+  row_.place.reset();
+  return false;
+}
+
+void LogLines::GiveWaiting(bool counted, PointSink& sink) {
+  const auto lines = std::exchange(leading_.waiting, {});
+  for (const auto& [line, time] : lines) {
+    reader_.Read(line, &row_);
+    if (!counted) row_.place.reset();
+    GiveRow(line, time, sink);
+  }
+}
+
+void LogLines::GiveRow(std::string_view line, WallTime time, PointSink& sink) {
   const int64_t given = names_.Give(row_, time, sink);
   if (row_.epoch && row_.values.empty() && names_.epoch() == row_.epoch) {
     if (keras_epoch_ != row_.epoch) EndKeras(sink);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,13 +49,26 @@ class LogLines {
   void Keras(std::string_view line, WallTime time, PointSink& sink);
   void EndKeras(PointSink& sink);
   void Counted(std::string_view line, WallTime time, PointSink& sink);
+  bool Waits(std::string_view line, WallTime time, PointSink& sink);
+  void GiveWaiting(bool counted, PointSink& sink);
+  void GiveRow(std::string_view line, WallTime time, PointSink& sink);
   void Emit(Kind kind, const Row& row, WallTime time, PointSink& sink);
+
+  // A line that begins with what may be a date, "[3/14] loss=0.5", counts once another one is
+  // further of the same whole; it waits for that.
+  struct Leading {
+    std::optional<Place> seen;  // the newest that may be a date
+    bool is_date = false;       // as far as lines have shown: no more of it wait
+    std::vector<std::pair<std::string, WallTime>> waiting;  // lines; all of that whole
+    std::set<int64_t> wholes;                               // of which lines count
+  };
 
   std::vector<Pattern> patterns_;
   std::array<std::string, 2> open_;  // lines that go on
   LineReader reader_;
   LineRow row_;  // of the line that is read
   LineNames names_;
+  Leading leading_;
   KerasRow keras_;  // the newest of the epoch; the next epoch, or the end, sends it
   std::optional<int64_t> keras_epoch_;
   WallTime keras_time_;

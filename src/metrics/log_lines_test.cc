@@ -227,6 +227,33 @@ TEST(LogLines, GivesAPlaceWithoutAnyEpochItsStep) {
             (Lines{"loss@61280=0.1", "loss by order=0.7"}));
 }
 
+// "11/29" is a date as well: it counts once a line is further of the same whole.
+TEST(LogLines, TakesNoDateForAPlace) {
+  EXPECT_EQ(Read({"11/29 loss=0.5"}), Lines{"loss=0.5"});
+  EXPECT_EQ(Read({"[11/29] loss=0.5", "[11/29] loss=0.25", "[11/30] loss=0.125"}),
+            (Lines{"loss=0.5", "loss=0.25", "loss=0.125"}));
+  EXPECT_EQ(Read({"11/29 epoch 2 loss=0.5", "11/29 step 7: loss=0.25", "11/29 lr=0.5"}),
+            (Lines{"loss@epoch 2=0.5", "loss by step@7=0.25"}));
+  EXPECT_EQ(Read({"11/29 Epoch 3", "loss: 0.5"}), Lines{"loss@epoch 3=0.5"});
+  const Lines many(100, "11/29 loss=0.5");
+  EXPECT_EQ(Read(many), Lines(100, "loss=0.5"));
+}
+
+TEST(LogLines, LosesNoPointOfAPlaceThatMightHaveBeenADate) {
+  Lines lines, found;
+  for (int i = 1; i <= 14; ++i) {
+    lines.push_back(fmt::format("[{}/14] loss=0.5 lr=0.25", i));
+    lines.emplace_back("saving");
+    found.push_back(fmt::format("loss@{}=0.5", i));
+    found.push_back(fmt::format("lr@{}=0.25", i));
+  }
+  EXPECT_EQ(Read(lines), found);
+  EXPECT_EQ(Read({"3/14 a=1.5", "3/14 b=1.5", "4/14 a=1.5"}),
+            (Lines{"a@3=1.5", "b@3=1.5", "a@4=1.5"}));
+  EXPECT_EQ(Read({"[12/14] a=1.5", "[13/14] a=1.5"}), (Lines{"a@12=1.5", "a@13=1.5"}));
+  EXPECT_EQ(Read({"[0/3] a=1.5", "[1/3] a=1.5"}), (Lines{"a@0=1.5", "a@1=1.5"}));
+}
+
 // A bar draws the same place again, and there may be one for each epoch.
 TEST(LogLines, GivesThePlaceOfABarNoStep) {
   EXPECT_EQ(Read({" 12%|█   | 12/100 [00:01<00:09, 10.1it/s, loss=0.5]",

@@ -224,6 +224,7 @@ def test_gcp(check):
             "the account may act as itself, and the project's roles say nothing of it",
             not any("actAs" in str(each) for each in project.roles.values()) and project.may(NODES, "iam.serviceAccounts.actAs", [NODES]),
         )
+        check("values of secrets are bound to stoker's names alone", project.secrets_are_ours(), project.policies)
         check("neither may do anything else", not any(project.may(each, "compute.firewalls.create") for each in (SUBMITTER, NODES)))
         check("the lab has no bug", not lab.bugs, lab.bugs)
 

@@ -93,10 +93,12 @@ class Google:
 
     @staticmethod
     def printed(told):
+        # What the project itself must allow is no value; the rest is bound to names (gce_rights_test.cc).
         found = {
             who: {each for each in told[who]["includedPermissions"] if each.startswith("secretmanager.")} for who in ("submitter", "node")
         }
-        return found, True  # a role of Google's has no resources; docs/secrets.md says what to bind it to
+        bound = found == {"submitter": {"secretmanager.secrets.create", "secretmanager.secrets.list"}, "node": set()}
+        return {who: each | set(told[f"{who}-secrets"]["includedPermissions"]) for who, each in found.items()}, bound
 
     @staticmethod
     def deny(lab, _, right="secretmanager.versions.access"):

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/gce/gce_rights.h"
 
+#include <iterator>
+#include <vector>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "provider/gce/gce_resolve.h"
@@ -29,30 +32,47 @@ constexpr const char* kBoth[] = {"compute.disks.create",
                                  "compute.subnetworks.use",
                                  "compute.subnetworks.useExternalIp",
                                  "compute.zoneOperations.get",
-                                 "compute.zoneOperations.list",
-                                 "secretmanager.secrets.delete"};
+                                 "compute.zoneOperations.list"};
 // Resolving what a job asks, and what 'doctor' looks at.
 constexpr const char* kSubmitter[] = {
     "compute.acceleratorTypes.list", "compute.firewalls.list", "compute.images.get",
     "compute.images.getFromFamily", "compute.images.list", "compute.machineTypes.list",
     "compute.networks.get", "compute.projects.get", "compute.regions.get", "compute.regions.list",
     "compute.subnetworks.get",
-    // Values of the submitter, which lie there for the life of a job. Only put, and not read.
-    "secretmanager.secrets.create", "secretmanager.secrets.list", "secretmanager.versions.add"};
-constexpr const char* kNode[] = {"secretmanager.versions.access"};
+    // On the project itself, so that no condition on the names of secrets fits them.
+    "secretmanager.secrets.create", "secretmanager.secrets.list"};
+
+// Values of the submitter, which lie there for the life of a job: put, and not read, by whoever
+// submits. Bound to stoker's names alone, since a project has secrets of others too.
+constexpr char kSubmitterSecretsFile[] = "submitter-secrets.json";
+constexpr char kNodeSecretsFile[] = "node-secrets.json";
+constexpr const char* kSubmitterSecrets[] = {"secretmanager.secrets.delete",
+                                             "secretmanager.versions.add"};
+constexpr const char* kNodeSecrets[] = {"secretmanager.secrets.delete",
+                                        "secretmanager.versions.access"};
+// As GoogleSecrets::PlaceOf names them. Source: "Resource attributes" (IAM): of a version, too, the
+// name has the secret's.
+constexpr char kOnlyOurs[] =
+    R"( --condition='expression=resource.name.extract("secrets/{name}").startsWith("stoker-"))"
+    ",title=stoker'";
 
 // On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
 constexpr char kActs[] = "roles/iam.serviceAccountUser";
 
-std::string Role(const char* title, bool submitter) {
-  nlohmann::ordered_json out = {{"title", title}, {"stage", "GA"}};
-  for (const char* each : kBoth) out["includedPermissions"].push_back(each);
-  if (submitter) {
-    for (const char* each : kSubmitter) out["includedPermissions"].push_back(each);
-  } else {
-    for (const char* each : kNode) out["includedPermissions"].push_back(each);
-  }
-  return out.dump(2);
+using Permissions = std::vector<std::string>;
+
+Permissions Both() { return {std::begin(kBoth), std::end(kBoth)}; }
+
+Permissions OfSubmitter() {
+  Permissions out = Both();
+  out.insert(out.end(), std::begin(kSubmitter), std::end(kSubmitter));
+  return out;
+}
+
+std::string Role(const char* title, const Permissions& permissions) {
+  return nlohmann::ordered_json(
+             {{"title", title}, {"stage", "GA"}, {"includedPermissions", permissions}})
+      .dump(2);
 }
 
 }  // namespace
@@ -65,10 +85,19 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
   }
   const std::string there = project.empty() ? "PROJECT" : project;
   const std::string email = account.empty() ? UsualServiceAccount(there) : account;
-  rights.files.push_back({kSubmitterFile, "whoever submits and looks, on the project",
-                          Role("stoker submitter", true)});
-  rights.files.push_back(
-      {kNodeFile, "machines that run jobs, on the project", Role("stoker node", false)});
+  for (const RightsFile& file :
+       {RightsFile{kSubmitterFile, "whoever submits and looks, on the project",
+                   Role("stoker submitter", OfSubmitter())},
+        RightsFile{kSubmitterSecretsFile, "whoever submits and looks, on stoker's secrets alone",
+                   Role("stoker submitter of secrets",
+                        {std::begin(kSubmitterSecrets), std::end(kSubmitterSecrets)})},
+        RightsFile{kNodeFile, "machines that run jobs, on the project",
+                   Role("stoker node", Both())},
+        RightsFile{
+            kNodeSecretsFile, "machines that run jobs, on stoker's secrets alone",
+            Role("stoker node of secrets", {std::begin(kNodeSecrets), std::end(kNodeSecrets)})}}) {
+    rights.files.push_back(file);
+  }
   const std::string roles = "projects/" + there + "/roles/";
   const std::string from = " --project=" + there + " --file=" + kRightsFolder + "/";
   const std::string nodes = " --member=serviceAccount:" + email;
@@ -81,9 +110,15 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
   }
   for (const std::string& command :
        {std::string("gcloud iam roles create stokerSubmitter") + from + kSubmitterFile,
+        std::string("gcloud iam roles create stokerSubmitterSecrets") + from +
+            kSubmitterSecretsFile,
         std::string("gcloud iam roles create stokerNode") + from + kNodeFile,
+        std::string("gcloud iam roles create stokerNodeSecrets") + from + kNodeSecretsFile,
         project_binds + nodes + " --role=" + roles + "stokerNode --condition=None",
+        project_binds + nodes + " --role=" + roles + "stokerNodeSecrets" + kOnlyOurs,
         project_binds + " --member=user:NAME --role=" + roles + "stokerSubmitter --condition=None",
+        project_binds + " --member=user:NAME --role=" + roles + "stokerSubmitterSecrets" +
+            kOnlyOurs,
         "gcloud storage buckets add-iam-policy-binding " + store.substr(0, store.find('/', 5)) +
             nodes + " --role=" + roles + "stokerBucketNode",
         account_binds + nodes, account_binds + " --member=user:NAME"}) {

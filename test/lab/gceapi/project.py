@@ -16,6 +16,7 @@ from test.lab.gceapi.discovery import discovery
 JSON = {"Content-Type": "application/json; charset=UTF-8"}
 ACTS = "roles/iam.serviceAccountUser"
 GOOGLES = {ACTS: {"iam.serviceAccounts.actAs"}, "roles/iap.tunnelResourceAccessor": set(), "roles/compute.osAdminLogin": set()}
+OURS = 'resource.name.extract("secrets/{name}").startsWith("stoker-")'
 QUIET = ("alt", "prettyPrint", "$alt")
 
 
@@ -60,6 +61,13 @@ class Project:
 
     def lets_in(self, bucket, email):
         return any(each.startswith("storage.objects.") for each in self.granted(bucket, email))
+
+    def secrets_are_ours(self):
+        """Whether all that a role says of secrets which are there is bound to names of stoker's."""
+        bindings = [each for policy in self.policies.values() for each in policy.get("bindings", [])]
+        values = {"secretmanager.secrets.delete", "secretmanager.versions.add", "secretmanager.versions.access"}
+        reach = [each for each in bindings if values & set(self.roles.get(each["role"], {}).get("includedPermissions", []))]
+        return bool(reach) and all(each.get("condition", {}).get("expression") == OURS for each in reach)
 
     # ---- what is asked ----
 

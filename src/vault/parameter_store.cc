@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "vault/aws_calls.h"
 
 namespace stoker::vault {
@@ -50,6 +51,12 @@ class ParameterStore : public Vault {
                         ", and a parameter of SSM holds 8 KiB",
                     "Put it into Secrets Manager, which holds 64 KiB, and write " + key.name +
                         ": aws-secret:NAME");
+    }
+    if (!IsUtf8(value)) {
+      return Status(
+          Code::kInvalid,
+          "the secret " + key.name + " is no UTF-8 text, which a parameter of SSM must be",
+          "Encode it, e.g. by base64, and let the program decode it");
     }
     Json body = {{"Name", name}, {"Value", value}, {"Type", "SecureString"}};
     if (value.size() > kStandardBytes) {

@@ -91,6 +91,17 @@ TEST(Vault, WhatIsTooLargeIsRefusedByName) {
   EXPECT_TRUE(Service().Google()->Put(kKey, std::string(65537, 'v'), kLater).Is(Code::kNoSpace));
 }
 
+// JSON has no other text; Google's value is base64.
+TEST(Vault, WhatIsNoUtf8IsRefusedByName) {
+  Service ssm;
+  const Status refused = MakeParameterStore(ssm.Aws(), "us-east-1")->Put(kKey, "a\xff", kLater);
+  EXPECT_TRUE(refused.Is(Code::kInvalid)) << refused.ToString();
+  EXPECT_TRUE(Has(refused.ToString(), "HF_TOKEN is no UTF-8 text"));
+  EXPECT_TRUE(Has(refused.ToString(), "base64"));
+  EXPECT_TRUE(ssm.asked.empty());
+  EXPECT_TRUE(Service().Google()->Put(kKey, "a\xff", kLater).ok());
+}
+
 TEST(Vault, ARightThatLacksIsNamed) {
   Service ssm;
   ssm.answers = {{400,

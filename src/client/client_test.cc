@@ -12,7 +12,9 @@
 #include "client/clear/rm.h"
 #include "client/preempt.h"
 #include "client/retry.h"
+#include "client/submit/submit.h"
 #include "ledger/records.h"
+#include "provider/local/local_private.h"
 #include "sys/file.h"
 
 namespace stoker::client {
@@ -113,6 +115,25 @@ TEST_F(ClientTest, WhatHasEndedGoesInAnHourOrNow) {
   EXPECT_EQ(jobs->ids, std::set<std::string>{id});
   EXPECT_EQ(RemoveJobs(*client_, false, &*jobs)->goes.count(id), 1U);
   EXPECT_EQ(RemoveJobs(*client_, true, &*jobs)->removed.jobs, std::vector<std::string>{id});
+}
+
+TEST_F(ClientTest, OfARefusedSubmitNoSecretStays) {
+  Ledger& ledger = **client_->ledger_or_new();
+  const std::string records = ledger.store().url() + "/records";
+  SubmitRequest request;
+  request.spec.run = "true";
+  request.spec.resources.infra = "local";
+  request.spec.secrets.push_back({"HF_TOKEN", ""});
+  request.secret_values = {{"HF_TOKEN", "hunter2"}};
+  request.shell_env = false;
+  request.before_record = [&] {
+    (void)sys::RemoveTree(records);
+    ASSERT_TRUE(sys::WriteFileAtomic(records, "no folder").ok());
+  };
+  const auto refused = client::Submit(*client_, request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_FALSE(refused.status().transient()) << refused.status().ToString();
+  EXPECT_TRUE(ListLocalPrivate(client_->places().state, ledger.id()).empty());
 }
 
 TEST_F(ClientTest, WhatHasEndedHasNoMachineToTake) {

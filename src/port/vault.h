@@ -40,6 +40,8 @@ class Vault {
   // ---- of jobs; kInvalid where it is only read ----
   // Where the value lies, or would.
   virtual SecretReference PlaceOf(const SecretKey& key) const = 0;
+  // What Put would refuse of it without asking anybody: kNoSpace, kInvalid.
+  virtual Status Check(const SecretKey& key, const std::string& value) const = 0;
   // May be repeated; the last value counts. `expires`: after that anybody may remove it, and the
   // service does by itself where it can.
   virtual Status Put(const SecretKey& key, const std::string& value, WallTime expires) = 0;

@@ -2,6 +2,7 @@
 #include "provider/job_secrets.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/text.h"
 #include "provider/local/local_private.h"
@@ -52,13 +53,22 @@ std::vector<Place> VaultsOf(const std::vector<Offer>& offers, bool* elsewhere) {
 
 Status PutJobSecrets(const LedgerRef& ledger, const Job& job,
                      const std::vector<std::pair<std::string, std::string>>& values, WallTime now) {
+  std::vector<std::unique_ptr<Vault>> vaults;  // null: it has none
   for (const Place& place : job.secrets_in) {
+    vaults.emplace_back();
     const BrokerTraits* traits = WithVault(place);
     if (traits == nullptr) continue;
-    STOKER_TRY(NoteVault(ledger, *traits, place));
-    STOKER_ASSIGN(const auto vault, OpenVault(OwnVault(*traits), place));
+    STOKER_ASSIGN(vaults.back(), OpenVault(OwnVault(*traits), place));
     for (const auto& [name, value] : values) {
-      STOKER_TRY(vault->Put({ledger.id, job.id, name}, value, now + kSecretsLast)
+      STOKER_TRY(vaults.back()->Check({ledger.id, job.id, name}, value));
+    }
+  }
+  for (size_t i = 0; i < vaults.size(); ++i) {
+    if (vaults[i] == nullptr) continue;
+    STOKER_TRY(NoteVault(ledger, *WithVault(job.secrets_in[i]), job.secrets_in[i]));
+    for (const auto& [name, value] : values) {
+      STOKER_TRY(vaults[i]
+                     ->Put({ledger.id, job.id, name}, value, now + kSecretsLast)
                      .WithContext("the secret " + name));
     }
   }

@@ -22,7 +22,8 @@ inline constexpr Duration kSecretsLast = Duration::Hours(90 * 24);
 // whose machines read secrets in a state folder.
 std::vector<Place> VaultsOf(const std::vector<Offer>& offers, bool* elsewhere = nullptr);
 
-// Into each vault of `job.secrets_in`. May be repeated. Errors: those of Vault::Put.
+// Into each vault of `job.secrets_in`. May be repeated. Errors: those of Vault::Check, before any
+// is put, and of Vault::Put: then some may lie there, for RemoveJobSecrets.
 Status PutJobSecrets(const LedgerRef& ledger, const Job& job,
                      const std::vector<std::pair<std::string, std::string>>& values, WallTime now);
 

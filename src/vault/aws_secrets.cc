@@ -32,6 +32,7 @@ class AwsSecrets : public Vault {
   SecretReference PlaceOf(const SecretKey& key) const override {
     return {kAwsSecret, key.name, ""};
   }
+  Status Check(const SecretKey&, const std::string&) const override { return OnlyRead(); }
   Status Put(const SecretKey&, const std::string&, WallTime) override { return OnlyRead(); }
   Result<std::vector<KeptSecret>> List(const std::string&) override { return OnlyRead(); }
   Status Remove(const std::string&) override { return OnlyRead(); }

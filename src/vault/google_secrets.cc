@@ -99,14 +99,10 @@ class GoogleSecrets : public Vault {
   }
 
   SecretReference PlaceOf(const SecretKey& key) const override {
-    std::string id = "stoker-" + key.ledger + "-" + key.job + "-" + key.name;
-    std::replace(id.begin(), id.end(), '.', '-');
-    return {kGoogleSecret, "projects/" + options_.project + "/secrets/" + id, ""};
+    return {kGoogleSecret, "projects/" + options_.project + "/secrets/" + IdOf(key), ""};
   }
 
-  Status Put(const SecretKey& key, const std::string& value, WallTime expires) override {
-    const std::string name = PlaceOf(key).name;
-    const std::string id = name.substr(name.rfind('/') + 1);
+  Status Check(const SecretKey& key, const std::string& value) const override {
     if (value.size() > kMostPayload) {
       return Status(Code::kNoSpace,
                     "the secret " + key.name + " has " +
@@ -114,10 +110,17 @@ class GoogleSecrets : public Vault {
                         ", and one of Secret Manager holds 64 KiB",
                     "Keep it in a bucket that only its readers may read, and load it there");
     }
-    if (id.size() > kMostName) {
+    if (IdOf(key).size() > kMostName) {
       return Status(Code::kInvalid, "the name of the secret " + key.name + " is too long",
                     "Use a shorter one");
     }
+    return Status::Ok();
+  }
+
+  Status Put(const SecretKey& key, const std::string& value, WallTime expires) override {
+    STOKER_TRY(Check(key, value));
+    const std::string id = IdOf(key);
+    const std::string name = PlaceOf(key).name;
     const Body secret = {{"replication", {{"automatic", Body::object()}}},
                          {"labels", {{"stoker-ledger", key.ledger}, {"stoker-job", key.job}}},
                          {"expireTime", FormatRfc3339(expires)}};
@@ -161,6 +164,12 @@ class GoogleSecrets : public Vault {
   }
 
  private:
+  static std::string IdOf(const SecretKey& key) {
+    std::string id = "stoker-" + key.ledger + "-" + key.job + "-" + key.name;
+    std::replace(id.begin(), id.end(), '.', '-');
+    return id;
+  }
+
   Result<HttpResponse> Send(const Ask& ask, const GoogleToken& token) {
     STOKER_ASSIGN(const HttpUrl url, ParseHttpUrl(options_.base));
     HttpRequest request;

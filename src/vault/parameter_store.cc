@@ -42,8 +42,7 @@ class ParameterStore : public Vault {
     return {kParameterStore, Folder(key.ledger) + "/" + key.job + "/" + key.name, ""};
   }
 
-  Status Put(const SecretKey& key, const std::string& value, WallTime expires) override {
-    const std::string name = PlaceOf(key).name;
+  Status Check(const SecretKey& key, const std::string& value) const override {
     if (value.size() > kAdvancedBytes) {
       return Status(Code::kNoSpace,
                     "the secret " + key.name + " has " +
@@ -58,6 +57,12 @@ class ParameterStore : public Vault {
           "the secret " + key.name + " is no UTF-8 text, which a parameter of SSM must be",
           "Encode it, e.g. by base64, and let the program decode it");
     }
+    return Status::Ok();
+  }
+
+  Status Put(const SecretKey& key, const std::string& value, WallTime expires) override {
+    STOKER_TRY(Check(key, value));
+    const std::string name = PlaceOf(key).name;
     Json body = {{"Name", name}, {"Value", value}, {"Type", "SecureString"}};
     if (value.size() > kStandardBytes) {
       // The tier that can, for which Amazon asks cents, also ends it by itself.

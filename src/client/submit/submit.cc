@@ -286,6 +286,12 @@ Status BringCode(Client& client, const SubmitRequest& request, Job* job, Made* m
   return Status::Ok();
 }
 
+// The private values of a job that did not come to be.
+void TakeBack(Client& client, const Ledger& ledger, const JobSpec& spec, const Job& job) {
+  (void)RemoveLocalPrivate(client.places().state, ledger.id(), job.id);
+  (void)RemoveJobSecrets(ledger.id(), job, OwnSecretNames(spec));
+}
+
 }  // namespace
 
 Result<Job> Submit(Client& client, const SubmitRequest& request) {
@@ -342,7 +348,9 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
     if (stays != LocalPrivate() || AnyChoiceHas(request.spec, &BrokerTraits::reads_owner)) {
       STOKER_TRY(WriteLocalPrivate(client.places().state, ledger->id(), job.id, stays));
     }
-    STOKER_TRY(PutJobSecrets({ledger->id(), &ledger->store()}, job, own.secrets, job.created));
+    const auto put = PutJobSecrets({ledger->id(), &ledger->store()}, job, own.secrets, job.created);
+    if (!put.ok()) TakeBack(client, *ledger, request.spec, job);
+    STOKER_TRY(put);
     auto created = CreateJob(*ledger, job, spec_text);
     if (created.ok()) {
       if (!made.diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), made.diff);
@@ -350,9 +358,9 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
       PrepareLateCancels(client);
       return created->job;
     }
+    // The answer may be lost, and the job there: its values stay, and 'stoker gc' looks at them.
+    if (!created.status().transient()) TakeBack(client, *ledger, request.spec, job);
     if (!created.status().Is(Code::kExists)) return created.status();
-    (void)RemoveLocalPrivate(client.places().state, ledger->id(), job.id);
-    (void)RemoveJobSecrets(ledger->id(), job, OwnSecretNames(request.spec));
   }
   return Status(Code::kInternal, "eight random job ids were all taken");
 }

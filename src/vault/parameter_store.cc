@@ -92,7 +92,8 @@ class ParameterStore : public Vault {
                                                    "the parameters below " + Folder(ledger)}));
       for (const Json& one : got.value("Parameters", Json::array())) Take(one, ledger, &out);
       const auto next = got.find("NextToken");
-      if (next == got.end() || !next->is_string() || next->empty()) break;
+      if (next == got.end() || !next->is_string() || next->get_ref<const std::string&>().empty())
+        break;
       body["NextToken"] = *next;
     }
     return out;

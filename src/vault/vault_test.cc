@@ -161,6 +161,10 @@ TEST(Vault, ListsAreOfOneLedger) {
   ASSERT_EQ(kept->size(), 1u);
   EXPECT_EQ(kept->front().job, "job1");
   EXPECT_EQ(kept->front().since.ms, 1'764'000'000'500);
+  ssm.asked.clear();
+  ssm.answers = {{200, {}, R"({"Parameters":[],"NextToken":""})"}};
+  EXPECT_TRUE(MakeParameterStore(ssm.Aws(), "us-east-1")->List("ledger1").ok());
+  EXPECT_EQ(ssm.asked.size(), 1u) << "an empty token is the last page's";
   Service gone;
   gone.answers = {{400, {}, R"({"__type":"ParameterNotFound"})"}};
   EXPECT_TRUE(MakeParameterStore(gone.Aws(), "us-east-1")->Remove("/stoker/l/j/A").ok());

@@ -69,6 +69,11 @@ Result<std::string> LambdaPolicy(const std::string& store_policy, const Bound& b
   all.push_back(Allow("Console", "ec2:GetConsoleOutput", ec2 + "instance/*", {{tag, ledger}}));
   all.push_back(Allow("Start", "ec2:StartInstances", ec2 + "instance/*",
                       {{tag, ledger}, {"ec2:InstanceType", bound.types}}));
+  // Values of submitters, which go with their jobs: they are listed and removed, and not read. A
+  // list is asked of the folder itself.
+  const std::string secrets = "arn:" + partition + ":ssm:*:*:parameter/stoker/" + ledger;
+  all.push_back(Allow("Secrets", {"ssm:GetParametersByPath", "ssm:DeleteParameter"},
+                      {secrets, secrets + "/*"}));
   all.push_back(
       Allow("Role", "iam:PassRole", role_arn, {{"iam:PassedToService", "ec2.amazonaws.com"}}));
   return out.dump();

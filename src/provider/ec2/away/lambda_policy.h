@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the function's role may do; inside provider/ec2 only. Pure. Source: "Actions, resources, and
-// condition keys for Amazon EC2" (Service Authorization Reference).
+// condition keys for Amazon EC2", "… for AWS Systems Manager" (Service Authorization Reference).
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ namespace stoker::ec2 {
 std::string LambdaTrust();
 
 // `store_policy` (of IAM, JSON), with what it needs besides: to write its log, to look, to launch
-// what `bound` has, and to end what carries the tag of `ledger`. EC2 holds it to regions and types,
-// too, and to `role_arn`, which is that of the profile. kInvalid: `store_policy` is none.
+// what `bound` has, to end what carries the tag of `ledger`, and to list and remove its secrets.
+// EC2 holds it to regions and types, too, and to `role_arn`, which is that of the profile.
+// kInvalid: `store_policy` is none.
 Result<std::string> LambdaPolicy(const std::string& store_policy, const Bound& bound,
                                  const std::string& ledger, const std::string& partition,
                                  const std::string& role_arn, const std::string& log_group);

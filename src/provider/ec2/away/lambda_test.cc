@@ -127,6 +127,11 @@ TEST(LambdaPolicy, LimitsWhatIsLaunched) {
   EXPECT_NE(policy->find(R"("aws:RequestedRegion":["us-east-1"])"), std::string::npos);
   EXPECT_NE(policy->find("arn:aws:iam::1:role/node"), std::string::npos);
   EXPECT_EQ(policy->find("CreateLogGroup"), std::string::npos);
+  // Its sweep removes secrets of jobs that are over, of this ledger alone.
+  EXPECT_NE(policy->find(R"(["ssm:GetParametersByPath","ssm:DeleteParameter"])"),
+            std::string::npos);
+  EXPECT_NE(policy->find(R"(:parameter/stoker/l1/*")"), std::string::npos);
+  EXPECT_EQ(policy->find("ssm:GetParameter\""), std::string::npos);
   EXPECT_FALSE(ec2::LambdaPolicy("[]", bound, "l1", "aws", "", "").ok());
 }
 

@@ -129,6 +129,7 @@ Result<Tools> FindTools(const EnvMaker& by, const std::string& asked, const EnvW
   std::vector<std::string> texts = {wanted.text};
   for (const RequirementFile& file : ReadRequirementFiles(by.workdir)) texts.push_back(file.text);
   tools.ask = AskForUv(texts, tools.settings);
+  if (tools.ask.only_pip.empty()) tools.ask.only_pip = OnlyPipOf(asked);
   if (HashesOfSome(wanted)) {
     // Those that are there are checked all the same; older ones have to be told.
     std::erase(tools.ask.arguments, "--require-hashes");
@@ -196,11 +197,17 @@ Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) 
   const auto installed =
       InstallByUv(by, tools.uv, tools.ask, wanted.venv, wanted.requirements, wanted.setup, tail);
   const std::string output = tail.Tail();
-  if (installed.ok() && installed->ShellCode() != 0 && UvRefuses(output)) {
+  const std::string what = "uv pip install -r " + wanted.source;
+  if (!installed.ok()) return installed.status().WithContext(what);
+  if (!*installed) {
+    by.Say("uv cannot be shown the packages that are here already: pip is asked");
+    return InstallByPip(by, wanted);
+  }
+  if ((*installed)->ShellCode() != 0 && UvRefuses(output)) {
     by.Say("uv does not read " + wanted.source + " as it is: pip is asked");
     return InstallByPip(by, wanted);
   }
-  return MustSucceed("uv pip install -r " + wanted.source, installed, output);
+  return MustSucceed(what, **installed, output);
 }
 
 }  // namespace
@@ -210,6 +217,18 @@ Result<std::string> AskPython(const EnvMaker& by) {
   STOKER_TRY(
       MustSucceed("python3 --version", by.step.Run(by.Command({"python3", "-c", kAsk}), asked)));
   return asked.text;
+}
+
+std::string PythonVersionOf(const std::string& asked) {
+  const size_t at = asked.find(' ');
+  if (at == std::string::npos) return "";
+  return asked.substr(at + 1, asked.find_first_of(" \n", at + 1) - at - 1);
+}
+
+std::string OnlyPipOf(const std::string& asked) {
+  const std::string version = PythonVersionOf(asked);
+  if (version.empty() || PythonAllowed(version, ">=3.8")) return "";
+  return "python3 here is " + version + ", and uv is asked from 3.8 on";
 }
 
 EnvWay ChooseEnvWay(const std::string& asked, bool uv, bool pip_seen) {

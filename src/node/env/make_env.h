@@ -16,6 +16,12 @@ namespace stoker::node {
 // there is none that runs.
 Result<std::string> AskPython(const EnvMaker& by);
 
+// "/usr/bin/python3 3.11.2 (main, …" -> "3.11.2". Pure; of AskPython, as the next.
+std::string PythonVersionOf(const std::string& asked);
+// Why packages for that Python are left to pip: before 3.8 it does not tell which it has
+// (importlib.metadata). "" = they are not.
+std::string OnlyPipOf(const std::string& asked);
+
 // How the folder is made; pure. `asked`: of AskPython; `uv`: there is one; `pip_seen`: the
 // interpreter has a pip, which is seen from within.
 enum class EnvWay {

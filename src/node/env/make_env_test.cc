@@ -22,6 +22,15 @@ TEST(MakeEnv, ByWhatPythonHas) {
   EXPECT_EQ(ChooseEnvWay(it + "lacks venv\nlacks ensurepip\n", true, false), EnvWay::kUvSeed);
 }
 
+TEST(MakeEnv, APythonThatUvIsNotAskedFor) {
+  EXPECT_EQ(OnlyPipOf("/usr/bin/python3 3.6.8 (default)\nlacks venv\n"),
+            "python3 here is 3.6.8, and uv is asked from 3.8 on");
+  EXPECT_EQ(OnlyPipOf("/usr/bin/python3 3.7.17\n"),
+            "python3 here is 3.7.17, and uv is asked from 3.8 on");
+  EXPECT_EQ(OnlyPipOf("/usr/bin/python3 3.8.0 (default)\n"), "");
+  EXPECT_EQ(OnlyPipOf("/usr/bin/python3 3.13.1 (main)\n"), "");
+}
+
 TEST(MakeEnv, AFileOfCommentsNeedsNoPip) {
   EXPECT_FALSE(AsksForPackages(""));
   EXPECT_FALSE(AsksForPackages("# torch\n\n  # numpy\r\n"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "node/env/make_env.h"
 #include "node/env/pip_words.h"
 #include "node/env/uv.h"
 #include "sys/file.h"
@@ -85,13 +86,6 @@ bool OneAllows(const Numbers& is, const std::string& part) {
   if (sign == "!=") return star ? !SameStart(is, wanted, count) : is != wanted;
   if (sign == "~=") return is >= wanted && count > 1 && SameStart(is, wanted, count - 1);
   return true;
-}
-
-// "/usr/bin/python3 3.11.2 (main, …" -> "3.11.2"
-std::string VersionOf(const std::string& asked) {
-  const size_t at = asked.find(' ');
-  if (at == std::string::npos) return "";
-  return asked.substr(at + 1, asked.find(' ', at + 1) - at - 1);
 }
 
 Status OtherPython(const std::string& version, const std::string& what) {
@@ -259,7 +253,7 @@ Result<std::optional<std::string>> WriteProjectNeeds(const EnvMaker& by, const P
     }
     return std::optional<std::string>();
   }
-  const std::string version = VersionOf(ask.asked);
+  const std::string version = PythonVersionOf(ask.asked);
   if (!PythonAllowed(version, project.python)) {
     return OtherPython(version, "pyproject.toml requires Python " + Printable(project.python));
   }

@@ -259,12 +259,17 @@ std::string FindUv(const EnvMaker& by, const std::string& folder, const PipSetti
   return "";
 }
 
-Result<TaskExit> InstallByUv(const EnvMaker& by, const std::string& uv, const UvAsk& ask,
-                             const std::string& venv, const std::string& requirements, bool copy,
-                             LogSink& sink) {
+Result<std::optional<TaskExit>> InstallByUv(const EnvMaker& by, const std::string& uv,
+                                            const UvAsk& ask, const std::string& venv,
+                                            const std::string& requirements, bool copy,
+                                            LogSink& sink) {
   const std::string python = venv + "/bin/python";
+  const auto hide = [&] { return by.step.Run(by.Command({python, "-c", kHidePackages}), sink); };
   STOKER_ASSIGN(const TaskExit shown, by.step.Run(by.Command({python, "-c", kShowPackages}), sink));
-  if (shown.ShellCode() != 0) return shown;
+  if (shown.ShellCode() != 0) {
+    STOKER_TRY(hide().status());  // what of them it wrote before
+    return std::optional<TaskExit>();
+  }
   // Indexes are all looked at, as pip does.
   std::vector<std::string> argv = {
       uv,        "pip",   "install",          "--python",          python, "--no-config",
@@ -283,9 +288,9 @@ Result<TaskExit> InstallByUv(const EnvMaker& by, const std::string& uv, const Uv
   ProgressSink progress(sink);
   STOKER_ASSIGN(const TaskExit exit,
                 by.step.Run(command, progress, [&progress] { progress.Tick(); }));
-  STOKER_ASSIGN(const TaskExit hidden,
-                by.step.Run(by.Command({python, "-c", kHidePackages}), sink));
-  return exit.ShellCode() == 0 ? hidden : exit;
+  STOKER_ASSIGN(const TaskExit hidden, hide());
+  if (exit.ShellCode() == 0 && hidden.ShellCode() != 0) return std::optional<TaskExit>();
+  return std::optional(exit);
 }
 
 }  // namespace stoker::node

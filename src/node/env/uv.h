@@ -49,9 +49,11 @@ std::string FindUv(const EnvMaker& by, const std::string& folder, const PipSetti
 
 // Installs what the file `requirements` asks for into `venv`, where that has no such package and
 // what is seen from it has none. `copy`: nothing that the environment holds is shared with uv's
-// cache, as it may be changed in place. Returns how uv ended; what it printed goes to `sink`.
-Result<TaskExit> InstallByUv(const EnvMaker& by, const std::string& uv, const UvAsk& ask,
-                             const std::string& venv, const std::string& requirements, bool copy,
-                             LogSink& sink);
+// cache, as it may be changed in place. Returns how uv ended, nullopt where uv could not be shown
+// what is seen (pip is to be asked); what it printed goes to `sink`.
+Result<std::optional<TaskExit>> InstallByUv(const EnvMaker& by, const std::string& uv,
+                                            const UvAsk& ask, const std::string& venv,
+                                            const std::string& requirements, bool copy,
+                                            LogSink& sink);
 
 }  // namespace stoker::node

@@ -6,6 +6,59 @@
 namespace stoker::node {
 namespace {
 
+// Ends at once, as it was told to.
+class EndedStep : public Task {
+ public:
+  explicit EndedStep(int code) { exit_.exit_code = code; }
+  std::optional<TaskExit> Poll() override { return exit_; }
+  std::optional<TaskExit> Wait(int64_t) override { return exit_; }
+  Result<std::vector<SignalledProcess>> Signal(int) override {
+    return std::vector<SignalledProcess>();
+  }
+  Result<std::vector<SignalledProcess>> Stop() override { return std::vector<SignalledProcess>(); }
+  bool SavesAtStop() override { return false; }
+  Status End() override { return Status::Ok(); }
+  TaskUsage Usage() override { return {}; }
+  std::string mechanism() const override { return ""; }
+  bool has_host_name() const override { return false; }
+  std::vector<int> Processes() override { return {}; }
+
+ private:
+  TaskExit exit_;
+};
+
+// Notes programs; each ends by the next of `codes`.
+class NotedSteps : public ProcessRunner {
+ public:
+  Result<std::unique_ptr<Task>> Start(const TaskCommand& command, LogSink&) override {
+    ran.push_back(command.argv[0]);
+    return std::unique_ptr<Task>(new EndedStep(codes.at(ran.size() - 1)));
+  }
+  std::vector<int> codes;
+  std::vector<std::string> ran;
+};
+
+// "" = uv could not be shown what is seen, else how it ended.
+std::string EndedBy(std::vector<int> codes, size_t steps) {
+  NotedSteps runner;
+  runner.codes = std::move(codes);
+  ShellStep step(runner);
+  TextSink sink;
+  const std::string workdir = "/w";
+  const Variables env;
+  const EnvMaker by{workdir, env, step, sink};
+  const auto exit = InstallByUv(by, "uv", {}, "/v", "/w/requirements.txt", false, sink);
+  EXPECT_EQ(runner.ran.size(), steps);
+  return exit.ok() && *exit ? std::to_string((*exit)->ShellCode()) : "";
+}
+
+TEST(Uv, ThatCouldNotBeShownWhatIsSeenHasNotRefused) {
+  EXPECT_EQ(EndedBy({1, 0}, 2), "");
+  EXPECT_EQ(EndedBy({0, 0, 1}, 3), "");
+  EXPECT_EQ(EndedBy({0, 0, 0}, 3), "0");
+  EXPECT_EQ(EndedBy({0, 2, 1}, 3), "2");
+}
+
 TEST(Uv, ReadsWhatItReadsAsPipDoes) {
   const UvAsk plain = AskForUv({"numpy>=1 # --pre is no option here\n-rmore.txt\n"
                                 "--extra-index-url https://host/whl\n-e ./pkg\n"

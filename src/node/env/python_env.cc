@@ -16,6 +16,7 @@
 #include "node/env/kept/env_source.h"
 #include "node/env/kept/take_env.h"
 #include "node/env/make_env.h"
+#include "node/env/project/choose_project.h"
 #include "node/env/project_files.h"
 #include "node/env/requirement_files.h"
 #include "node/env/requirements.h"

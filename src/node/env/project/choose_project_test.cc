@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/env/project_files.h"
+#include "node/env/project/choose_project.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@ namespace stoker::node {
 namespace {
 
 // In shape: what public projects have at their root (some of it; their texts are not theirs here).
-TEST(ProjectFiles, OfPublicProjects) {
+TEST(ChooseProject, OfPublicProjects) {
   struct Case {
     const char* project;
     std::set<std::string> files;
@@ -34,7 +34,7 @@ TEST(ProjectFiles, OfPublicProjects) {
   }
 }
 
-TEST(ProjectFiles, AnActivatedEnvironmentStaysTheJobs) {
+TEST(ChooseProject, AnActivatedEnvironmentStaysTheJobs) {
   const ProjectChoice choice = ChooseProject({"pyproject.toml", "uv.lock"}, true);
   EXPECT_EQ(choice.file, "");
   EXPECT_EQ(choice.unused, "uv.lock is not used: the job has the environment that you stand in");
@@ -43,19 +43,7 @@ TEST(ProjectFiles, AnActivatedEnvironmentStaysTheJobs) {
   EXPECT_EQ(ChooseProject({"uv.lock"}, false).file, "");
 }
 
-TEST(ProjectFiles, HashesOfALock) {
-  const std::string all =
-      "a==1 ; sys_platform == 'linux' \\\n    --hash=sha256:00 \\\n    --hash=sha256:01\n"
-      "    # via p\nb==2 --hash=sha256:02\n";
-  EXPECT_EQ(WithoutHash(all), std::vector<std::string>());
-  EXPECT_EQ(
-      WithoutHash("-e .\n./loc\n    # via q\nc @ git+https://host/c@0123\n" + all + "d==1 ; x\n"),
-      (std::vector<std::string>{"-e .", "./loc", "c", "d==1"}));
-  EXPECT_EQ(DropHashes("-e .\na==1 \\\n    --hash=sha256:00\n    # via p\n"),
-            "-e .\na==1\n    # via p\n\n");
-}
-
-TEST(ProjectFiles, TheProjectsPython) {
+TEST(ChooseProject, TheProjectsPython) {
   EXPECT_TRUE(PythonAllowed("3.11.2", ""));
   EXPECT_TRUE(PythonAllowed("3.11.2", ">=3.10,<3.13"));
   EXPECT_TRUE(PythonAllowed("3.11.2", ">= 3.11, != 3.9.*"));

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A project's lock as a file of requirements, by the tool that wrote it.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "node/env/env_maker.h"
+#include "node/env/project_files.h"
+
+namespace stoker::node {
+
+// Writes it to the file `to`. kInvalid, with what to do: the tool is not there, or failed.
+Status ExportLock(const EnvMaker& by, const ProjectAsk& ask, const std::string& to);
+
+}  // namespace stoker::node

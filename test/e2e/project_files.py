@@ -199,6 +199,23 @@ def hashes(results, world):
     results.check("uv.lock: by pip, that no hash is checked is said", told, text)
 
 
+def named_index(results, world):
+    """uv.lock of a project whose packages come from an index that only it names, with a password."""
+    _, url = index(world, wheels(world))
+    secret = url.replace("://", "://me:word-of-mine@")
+    env = {"PATH": f"{UV}:{world.env['PATH']}"}
+    words = ["--env", "UV_NO_CACHE=1", "--env", f"PIP_INDEX_URL={url}none/"]  # a mirror that has neither
+    text = '[project]\nname = "p"\nversion = "1"\nrequires-python = ">=3.8"\ndependencies = ["other", "toy==1.0"]\n'
+    text += f'[[tool.uv.index]]\nname = "own"\nurl = "{secret}"\nexplicit = true\n'
+    text += '[tool.uv.sources]\ntoy = { index = "own" }\nother = { index = "own" }\n'
+    (world.work / "pyproject.toml").write_text(text)
+    lock = ["uv", "lock", "-q", "--no-cache", "--python", PYTHON]
+    subprocess.run(lock, check=True, cwd=world.work, env={**world.env, **env, "UV_PYTHON_DOWNLOADS": "never"})
+    code, text = run(world, words, env)
+    results.check("uv.lock: from the index that the project names", code == 0 and "IS 1.0 " in text, text)
+    results.check("uv.lock: its password is in no log", "word-of-mine" not in text, text)
+
+
 # In shape: what public projects have at their root; the texts, and the wheels that they name, are made here. Names with a version
 # are asked for by it. "" = it has to work, else words of the reason.
 WHISPER = 'numba\nnumpy\ntqdm\nmore-itertools\ntiktoken\ntriton>=2 ; platform_machine=="x86_64" and sys_platform=="linux"\n'
@@ -338,7 +355,7 @@ def conda(results, world):
 
 def main():
     results = Results()
-    for test in (by_uv, fetched_uv, projects, hashes, conda, public):
+    for test in (by_uv, fetched_uv, projects, hashes, named_index, conda, public):
         if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
             continue
         with World("project-files") as world:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "node/env/env_maker.h"
@@ -10,7 +11,10 @@
 
 namespace stoker::node {
 
-// Writes it to the file `to`. kInvalid, with what to do: the tool is not there, or failed.
-Status ExportLock(const EnvMaker& by, const ProjectAsk& ask, const std::string& to);
+// Writes it to the file `to`, of uv.lock with the indexes that the project names (`indexes`, for an
+// older uv): passwords may be among them. kInvalid, with what to do: the tool is not there, or
+// failed.
+Status ExportLock(const EnvMaker& by, const ProjectAsk& ask,
+                  const std::vector<ProjectIndex>& indexes, const std::string& to);
 
 }  // namespace stoker::node

@@ -242,6 +242,11 @@ EnvWay ChooseEnvWay(const std::string& asked, bool uv, bool pip_seen) {
 
 bool AsksForPackages(const std::string& requirements) {
   for (const std::string& line : Split(requirements, '\n')) {
+    // What an export says of indexes.
+    if (StartsWith(line, "--index-url ") || StartsWith(line, "--extra-index-url ") ||
+        StartsWith(line, "--find-links ")) {
+      continue;
+    }
     const size_t at = line.find_first_not_of(" \t\r");
     if (at != std::string::npos && line[at] != '#') return true;
   }

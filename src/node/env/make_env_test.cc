@@ -34,6 +34,7 @@ TEST(MakeEnv, APythonThatUvIsNotAskedFor) {
 TEST(MakeEnv, AFileOfCommentsNeedsNoPip) {
   EXPECT_FALSE(AsksForPackages(""));
   EXPECT_FALSE(AsksForPackages("# torch\n\n  # numpy\r\n"));
+  EXPECT_FALSE(AsksForPackages("--index-url https://host/a\n--extra-index-url https://host/b\n"));
   EXPECT_TRUE(AsksForPackages("# torch\nnumpy"));
   EXPECT_TRUE(AsksForPackages("-r other.txt\n"));
 }

@@ -12,7 +12,7 @@ namespace stoker::node {
 namespace {
 
 constexpr char kReadProject[] =
-    "import sys\n"
+    "import os, sys\n"
     "try: import tomllib as t\n"
     "except ImportError:\n"
     "  try: import tomli as t\n"
@@ -25,7 +25,11 @@ constexpr char kReadProject[] =
     "p = all.get('project') or {}\n"
     "if 'requires-python' in p: print('python ' + str(p['requires-python']))\n"
     "if 'dependencies' in (p.get('dynamic') or []): print('dynamic')\n"
-    "for x in p.get('dependencies') or []: print('need ' + ' '.join(str(x).split()))\n";
+    "for x in p.get('dependencies') or []: print('need ' + ' '.join(str(x).split()))\n"
+    "for x in ((all.get('tool') or {}).get('uv') or {}).get('index') or []:\n"
+    "  kind = 'flat' if x.get('format') == 'flat' else 'default' if x.get('default') else 'extra'\n"
+    "  url = ''.join(str(x.get('url') or '').split())\n"
+    "  print('index', kind, url if '://' in url else os.path.abspath(url))\n";
 
 Status OtherPython(const std::string& version, const std::string& what) {
   return Status(Code::kInvalid, what + ", and python3 here is " + version,
@@ -36,6 +40,7 @@ struct ReadOfProject {
   std::string python;
   bool dynamic = false;
   std::string needs;  // lines
+  std::vector<ProjectIndex> indexes;
 };
 
 Result<ReadOfProject> ReadProject(const EnvMaker& by) {
@@ -49,6 +54,10 @@ Result<ReadOfProject> ReadProject(const EnvMaker& by) {
   for (const std::string& line : Split(said.text, '\n')) {
     if (StartsWith(line, "python ")) project.python = line.substr(7);
     if (line == "dynamic") project.dynamic = true;
+    if (StartsWith(line, "index ")) {
+      const size_t url = line.find(' ', 6);
+      project.indexes.push_back({line.substr(6, url - 6), line.substr(url + 1)});
+    }
     if (StartsWith(line, "need ")) project.needs += line.substr(5) + "\n";
   }
   return project;
@@ -85,7 +94,7 @@ Result<std::optional<std::string>> WriteProjectNeeds(const EnvMaker& by, const P
   const std::string file = ask.to + "/requirements.txt";
   if (lock) {
     STOKER_TRY(sys::MakeDirs(ask.tools, 0700));
-    STOKER_TRY(ExportLock(by, ask, file));
+    STOKER_TRY(ExportLock(by, ask, project.indexes, file));
   } else {
     STOKER_TRY(sys::WriteFileAtomic(file, project.needs, 0600, false));
   }

@@ -5,9 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "node/env/env_maker.h"
+#include "node/env/project/lock_text.h"
 
 namespace stoker::node {
 

@@ -192,6 +192,12 @@ UvAsk AskForUv(const std::vector<std::string>& texts, const PipSettings& setting
   return ask;
 }
 
+void AddSettings(const UvAsk& ask, Variables* env) {
+  for (const auto& variable : ask.env) {
+    if (!Has(*env, variable.first)) env->push_back(variable);
+  }
+}
+
 bool UvRefuses(std::string_view output) {
   for (const std::string_view words :
        {"\nerror: Couldn't parse requirement", "\nerror: Expected `--", "\nerror: Unsupported",
@@ -277,9 +283,7 @@ Result<std::optional<TaskExit>> InstallByUv(const EnvMaker& by, const std::strin
   argv.insert(argv.end(), ask.arguments.begin(), ask.arguments.end());
   if (copy) argv.insert(argv.end(), {"--link-mode", "copy"});
   TaskCommand command = by.Command(std::move(argv));
-  for (const auto& variable : ask.env) {
-    if (!Has(command.env, variable.first)) command.env.push_back(variable);
-  }
+  AddSettings(ask, &command.env);
   command.env.emplace_back("UV_PYTHON_DOWNLOADS", "never");
   if (!Has(command.env, "UV_CACHE_DIR") && !Has(command.env, "XDG_CACHE_HOME") &&
       !Has(command.env, "HOME")) {

@@ -26,6 +26,9 @@ struct UvAsk {
 // Pure. `texts`: the file, and those that it names.
 UvAsk AskForUv(const std::vector<std::string>& texts, const PipSettings& settings);
 
+// What of the variables of `ask` the command has not itself.
+void AddSettings(const UvAsk& ask, Variables* env);
+
 // uv did not begin, as it does not read what the file says. Pure; `output`: all that it printed.
 bool UvRefuses(std::string_view output);
 

@@ -33,4 +33,23 @@ std::string DropHashes(const std::string& exported) {
   return plain;
 }
 
+std::vector<std::string> IndexOptions(const std::string& help) {
+  std::vector<std::string> options;
+  for (const char* option : {"--emit-index-url", "--emit-find-links"}) {
+    if (help.find(option) != std::string::npos) options.emplace_back(option);
+  }
+  return options;
+}
+
+std::string IndexLines(const std::vector<ProjectIndex>& indexes) {
+  std::string lines;
+  for (const ProjectIndex& index : indexes) {
+    const char* option = index.kind == "default" ? "--index-url "
+                         : index.kind == "flat"  ? "--find-links "
+                                                 : "--extra-index-url ";
+    lines += option + index.url + "\n";
+  }
+  return lines;
+}
+
 }  // namespace stoker::node

@@ -18,5 +18,14 @@ TEST(LockText, HashesOfALock) {
             "-e .\na==1\n    # via p\n\n");
 }
 
+TEST(LockText, IndexesOfTheProject) {
+  EXPECT_EQ(IndexOptions("      --emit-index-url\n      --emit-find-links\n"),
+            (std::vector<std::string>{"--emit-index-url", "--emit-find-links"}));
+  EXPECT_TRUE(IndexOptions("      --no-emit-project\n").empty());
+  EXPECT_EQ(IndexLines({{"extra", "https://host/whl/cpu"}, {"default", "https://me:word@host/x"}}),
+            "--extra-index-url https://host/whl/cpu\n--index-url https://me:word@host/x\n");
+  EXPECT_EQ(IndexLines({{"flat", "https://host/list"}}), "--find-links https://host/list\n");
+}
+
 }  // namespace
 }  // namespace stoker::node

@@ -56,8 +56,8 @@ Status SayWithoutHash(const EnvMaker& by, const std::string& exported) {
 
 }  // namespace
 
-Status ExportLock(const EnvMaker& by, const ProjectAsk& ask,
-                  const std::vector<ProjectIndex>& indexes, const std::string& to) {
+Result<bool> ExportLock(const EnvMaker& by, const ProjectAsk& ask,
+                        const std::vector<ProjectIndex>& indexes, const std::string& to) {
   std::string instead;
   TaskCommand command;
   const bool by_uv = ask.file == "uv.lock";
@@ -79,7 +79,14 @@ Status ExportLock(const EnvMaker& by, const ProjectAsk& ask,
   if (by.step.cancelled()) return exit.status();
   if (exit.ok() && exit->ShellCode() == 0 && sys::FileExists(to)) {
     if (plain && !indexes.empty()) STOKER_TRY(AddIndexes(indexes, to));
-    return by_uv ? SayWithoutHash(by, to) : Status::Ok();
+    if (by_uv) STOKER_TRY(SayWithoutHash(by, to));
+    return true;
+  }
+  const bool absent = exit.ok() ? exit->ShellCode() == 127 : exit.status().Is(Code::kNotFound);
+  if (absent && ask.setup) {
+    by.Say(ask.file + " is not installed, as " + command.argv[0] +
+           " is not on this machine: it is left to setup");
+    return false;
   }
   const std::string why = WithoutPasswords(WhyPipFailed(said.text));
   return Status(Code::kInvalid,

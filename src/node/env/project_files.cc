@@ -94,7 +94,8 @@ Result<std::optional<std::string>> WriteProjectNeeds(const EnvMaker& by, const P
   const std::string file = ask.to + "/requirements.txt";
   if (lock) {
     STOKER_TRY(sys::MakeDirs(ask.tools, 0700));
-    STOKER_TRY(ExportLock(by, ask, project.indexes, file));
+    STOKER_ASSIGN(const bool exported, ExportLock(by, ask, project.indexes, file));
+    if (!exported) return std::optional<std::string>();
   } else {
     STOKER_TRY(sys::WriteFileAtomic(file, project.needs, 0600, false));
   }

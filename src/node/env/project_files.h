@@ -19,10 +19,11 @@ inline constexpr char kWithWhatIsThere[] =
     ". A requirements.txt with a comment alone ('# none') has the job run with what is there";
 
 struct ProjectAsk {
-  std::string file;   // of ChooseProject, not requirements.txt
-  std::string asked;  // of AskPython
-  std::string tools;  // folder for uv
-  std::string to;     // folder for the text, made anew
+  std::string file;    // of ChooseProject, not requirements.txt
+  std::string asked;   // of AskPython
+  std::string tools;   // folder for uv
+  std::string to;      // folder for the text, made anew
+  bool setup = false;  // the job has one, which may install what it needs
 };
 
 // Writes what is needed as a file of requirements and returns its path; nullopt: nothing is.

@@ -245,8 +245,8 @@ Result<std::optional<std::string>> RequirementsOf(const PythonEnvPlaces& places,
   // Without a Python there is nothing to install for: the program is none of Python's.
   if (!asked.ok() && !by.step.cancelled()) return std::optional<std::string>();
   STOKER_TRY(asked.status());
-  auto needs =
-      WriteProjectNeeds(by, {file, *asked, places.cache_dir, places.private_dir + "-project"});
+  auto needs = WriteProjectNeeds(
+      by, {file, *asked, places.cache_dir, places.private_dir + "-project", !places.setup.empty()});
   return needs.ok() ? std::move(needs) : needs.status().WithContext(file);
 }
 
@@ -270,7 +270,8 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
   const bool activated = std::any_of(env.begin(), env.end(), [](const auto& v) {
     return (v.first == "VIRTUAL_ENV" || v.first == "CONDA_PREFIX") && !v.second.empty();
   });
-  const ProjectChoice choice = ChooseProject(files, activated);
+  const std::string commands = places.setup + "\n" + places.program;
+  const ProjectChoice choice = ChooseProject(files, activated, commands);
   if (!choice.unused.empty()) by.Say(choice.unused);
   if (const std::string conda = DemandedBy(places, choice.file); !conda.empty()) {
     auto made = ForConda(places, conda, by);
@@ -284,7 +285,7 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
     }
     // A pyproject.toml that needs nothing: as if it were not there.
     files.erase(choice.file);
-    const ProjectChoice rest = ChooseProject(files, activated);
+    const ProjectChoice rest = ChooseProject(files, activated, commands);
     if (!rest.unused.empty()) by.Say(rest.unused);
   }
   if (places.setup.empty()) return PythonEnv();

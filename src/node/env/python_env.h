@@ -28,6 +28,7 @@ struct PythonEnvPlaces {
   // Of a setup that has none, its environment is nobody else's (kept).
   bool setup_cached = false;
   ObjectStore* kept = nullptr;  // where machines share environments (node/env/kept); null: nowhere
+  std::string program;          // the job's: shell, or words with blanks between them
 };
 
 struct PythonEnv {

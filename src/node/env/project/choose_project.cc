@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "node/env/project/own_tool.h"
 
 namespace stoker::node {
 namespace {
@@ -68,7 +69,8 @@ bool OneAllows(const Numbers& is, const std::string& part) {
 
 }  // namespace
 
-ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated) {
+ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated,
+                            const std::string& commands) {
   ProjectChoice choice;
   for (const std::string_view name : kUsed) {
     if (files.count(std::string(name)) == 0) continue;
@@ -78,6 +80,13 @@ ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated) 
   // A lock is of a project.
   if (EndsWith(choice.file, ".lock") && files.count("pyproject.toml") == 0) choice.file = "";
   if (choice.file == "requirements.txt") return choice;
+  if (const std::string tool = OwnTool(commands); !tool.empty()) {
+    if (!choice.file.empty()) {
+      choice.unused = choice.file + " is left to the job itself, which has '" + tool + "'";
+      choice.file = "";
+    }
+    return choice;
+  }
   if (activated && !choice.file.empty()) {
     choice.unused = choice.file + " is not used: the job has the environment that you stand in";
     choice.file = "";

@@ -13,7 +13,10 @@ struct ProjectChoice {
   std::string file;    // "requirements.txt", "uv.lock", …; "" = none
   std::string unused;  // a sentence about those that are not used; "" = nothing to say
 };
-ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated);
+// `commands`: the job's setup and program. Where they bring the project's packages by its own tool
+// (own_tool.h), its locks and pyproject.toml are left to that.
+ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated,
+                            const std::string& commands = "");
 
 // Whether `version` ("3.11.2") is one that `wanted` (">=3.10,<3.13", "==3.11.*") allows. Parts that
 // are of no known form allow all. Pure.

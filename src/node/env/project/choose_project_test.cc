@@ -43,6 +43,16 @@ TEST(ChooseProject, AnActivatedEnvironmentStaysTheJobs) {
   EXPECT_EQ(ChooseProject({"uv.lock"}, false).file, "");
 }
 
+TEST(ChooseProject, LeavesLocksToTheProjectsTool) {
+  const ProjectChoice choice = ChooseProject({"pyproject.toml", "uv.lock"}, false, "uv run x.py");
+  EXPECT_EQ(choice.file, "");
+  EXPECT_EQ(choice.unused, "uv.lock is left to the job itself, which has 'uv run'");
+  EXPECT_EQ(ChooseProject({"pyproject.toml"}, false, "\nuv sync").file, "");
+  EXPECT_EQ(ChooseProject({"requirements.txt"}, false, "uv run x.py").file, "requirements.txt");
+  EXPECT_EQ(ChooseProject({"Pipfile"}, false, "pipenv run x").unused, "");
+  EXPECT_EQ(ChooseProject({"pyproject.toml"}, false, "python3 x.py").file, "pyproject.toml");
+}
+
 TEST(ChooseProject, TheProjectsPython) {
   EXPECT_TRUE(PythonAllowed("3.11.2", ""));
   EXPECT_TRUE(PythonAllowed("3.11.2", ">=3.10,<3.13"));

@@ -139,6 +139,16 @@ def projects(results, world):
     results.check(
         "environment.yml: not used, and what to write", code == 0 and "RAN" in text and "environment.yml is not used" in text, text
     )
+    sourced = '[project]\nname = "p"\ndependencies = ["toy"]\n[tool.uv.sources]\ntoy = { git = "https://127.0.0.1/toy" }\n'
+    project.write_text(sourced)
+    code, text = run(world, words, env, "print('RAN')")
+    told = "pyproject.toml is not installed" in text and "uv export --emit-index-url -o requirements.txt" in text
+    results.check("pyproject.toml: what comes from elsewhere is not asked of an index", code == 0 and "RAN" in text and told, text)
+    job = ["-c", "uv run --no-project python3 -c \"print('R''AN')\""]
+    project.write_text('[project]\nname = "p"\ndependencies = ["no-such"]\n')
+    done = world.stoker("run", *words, "--", "sh", *job, env=env, timeout=120)
+    told = "pyproject.toml is left to the job itself, which has 'uv run'" in done.stdout + done.stderr
+    results.check("a job's own uv run is not preceded", done.returncode == 0 and "RAN" in done.stdout and told, done.stdout + done.stderr)
     project.write_text("[tool.ruff\n")
     code, text = run(world, words, env, "print('RAN')")
     results.check("a damaged pyproject.toml ends no job", code == 0 and "RAN" in text and "pyproject.toml is not read" in text, text)

@@ -26,7 +26,9 @@ constexpr char kReadProject[] =
     "if 'requires-python' in p: print('python ' + str(p['requires-python']))\n"
     "if 'dependencies' in (p.get('dynamic') or []): print('dynamic')\n"
     "for x in p.get('dependencies') or []: print('need ' + ' '.join(str(x).split()))\n"
-    "for x in ((all.get('tool') or {}).get('uv') or {}).get('index') or []:\n"
+    "uv = (all.get('tool') or {}).get('uv') or {}\n"
+    "for x in uv.get('sources') or {}: print('source ' + str(x))\n"
+    "for x in uv.get('index') or []:\n"
     "  kind = 'flat' if x.get('format') == 'flat' else 'default' if x.get('default') else 'extra'\n"
     "  url = ''.join(str(x.get('url') or '').split())\n"
     "  print('index', kind, url if '://' in url else os.path.abspath(url))\n";
@@ -39,7 +41,8 @@ Status OtherPython(const std::string& version, const std::string& what) {
 struct ReadOfProject {
   std::string python;
   bool dynamic = false;
-  std::string needs;  // lines
+  std::string needs;                 // lines
+  std::vector<std::string> sources;  // names that have one of their own
   std::vector<ProjectIndex> indexes;
 };
 
@@ -54,6 +57,7 @@ Result<ReadOfProject> ReadProject(const EnvMaker& by) {
   for (const std::string& line : Split(said.text, '\n')) {
     if (StartsWith(line, "python ")) project.python = line.substr(7);
     if (line == "dynamic") project.dynamic = true;
+    if (StartsWith(line, "source ")) project.sources.push_back(line.substr(7));
     if (StartsWith(line, "index ")) {
       const size_t url = line.find(' ', 6);
       project.indexes.push_back({line.substr(6, url - 6), line.substr(url + 1)});
@@ -78,6 +82,14 @@ Result<std::optional<std::string>> WriteProjectNeeds(const EnvMaker& by, const P
           "pyproject.toml computes what it needs, which is not installed. For a job to have it: "
           "echo '-e .' > requirements.txt");
     }
+    return std::optional<std::string>();
+  }
+  const std::vector<std::string> elsewhere = NeedsWithSource(project.needs, project.sources);
+  if (!lock && !elsewhere.empty()) {
+    by.Say("pyproject.toml is not installed: its [tool.uv.sources] say where " +
+           Printable(Join(elsewhere, ", ")) +
+           " comes from, and an index may have another package of that name. For a job to have "
+           "it: uv export --emit-index-url -o requirements.txt");
     return std::optional<std::string>();
   }
   const std::string version = PythonVersionOf(ask.asked);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <vector>
 
 #include "base/text.h"
 #include "node/env/project/own_tool.h"
@@ -29,6 +28,19 @@ constexpr Unused kUnused[] = {
      "submit from its environment"},
     {"Pipfile", "pipenv requirements > requirements.txt"},
     {"setup.py", "echo '-e .' > requirements.txt"}};
+
+// "My.Package" -> "my-package", as packages are compared.
+std::string PlainName(const std::string& name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c == '-' || c == '_' || c == '.') {
+      if (!EndsWith(plain, "-")) plain += '-';
+    } else {
+      plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  return plain;
+}
 
 using Numbers = std::array<int, 3>;
 
@@ -99,6 +111,18 @@ ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated,
     break;
   }
   return choice;
+}
+
+std::vector<std::string> NeedsWithSource(const std::string& needs,
+                                         const std::vector<std::string>& sources) {
+  std::set<std::string> own;
+  for (const std::string& source : sources) own.insert(PlainName(source));
+  std::vector<std::string> found;
+  for (const std::string& need : Split(needs, '\n')) {
+    const std::string name = need.substr(0, need.find_first_of(" [<>=!~;@("));
+    if (!name.empty() && own.count(PlainName(name)) > 0) found.push_back(name);
+  }
+  return found;
 }
 
 bool PythonAllowed(std::string_view version, std::string_view wanted) {

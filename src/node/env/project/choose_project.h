@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stoker::node {
 
@@ -17,6 +18,11 @@ struct ProjectChoice {
 // (own_tool.h), its locks and pyproject.toml are left to that.
 ProjectChoice ChooseProject(const std::set<std::string>& files, bool activated,
                             const std::string& commands = "");
+
+// Which of `needs` (lines, as of [project]) have a source of their own by name in `sources`
+// ([tool.uv.sources]): an index would give another package under that name. Pure.
+std::vector<std::string> NeedsWithSource(const std::string& needs,
+                                         const std::vector<std::string>& sources);
 
 // Whether `version` ("3.11.2") is one that `wanted` (">=3.10,<3.13", "==3.11.*") allows. Parts that
 // are of no known form allow all. Pure.

@@ -53,6 +53,15 @@ TEST(ChooseProject, LeavesLocksToTheProjectsTool) {
   EXPECT_EQ(ChooseProject({"pyproject.toml"}, false, "python3 x.py").file, "pyproject.toml");
 }
 
+TEST(ChooseProject, NeedsThatComeFromElsewhere) {
+  const std::string needs =
+      "numpy>=1\nMy_lib[gpu]>=2 ; python_version > '3'\ntorch\nother @ git+https://h/o\n";
+  EXPECT_EQ(NeedsWithSource(needs, {"my-lib", "torch", "unused"}),
+            (std::vector<std::string>{"My_lib", "torch"}));
+  EXPECT_TRUE(NeedsWithSource(needs, {"torchvision"}).empty());
+  EXPECT_TRUE(NeedsWithSource(needs, {}).empty());
+}
+
 TEST(ChooseProject, TheProjectsPython) {
   EXPECT_TRUE(PythonAllowed("3.11.2", ""));
   EXPECT_TRUE(PythonAllowed("3.11.2", ">=3.10,<3.13"));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 #include "base/json_fields.h"
 #include "ledger/paths.h"
 

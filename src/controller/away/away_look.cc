@@ -194,6 +194,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
       clock);
   controller.AsksOnly(provider);
   controller.KeepQuietNodes(true);
+  if (call.notifier != nullptr) controller.TellThrough(*call.notifier);
   Run run(ledger, controller, call, &report);
   Status looked;
   if (job.empty()) {

@@ -10,6 +10,7 @@
 #include "controller/away/bound_provider.h"
 #include "ledger/ledger.h"
 #include "port/broker.h"
+#include "port/notifier.h"
 
 namespace stoker {
 
@@ -24,6 +25,7 @@ struct AwayCall {
   Bound bound;
   std::function<Result<AskedMachine>(const Ask&)> understand;
   std::function<Duration()> left;  // until this run must be over
+  Notifier* notifier = nullptr;    // tells events of jobs; nullptr: others do
 };
 
 struct AwayReport {

@@ -8,6 +8,7 @@
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "controller/away/away_look.h"
+#include "notify/http_notifier.h"
 #include "provider/ec2/away/ec2_asked.h"
 #include "provider/ec2/away/lambda_event.h"
 #include "provider/ec2/away/lambda_runtime.h"
@@ -67,6 +68,9 @@ Result<AwayReport> Look(const ec2::LambdaCall& call) {
   away.bound = std::move(bound);
   away.understand = AskedOfEc2;
   away.left = [&] { return call.deadline - clock.Wall(); };
+  // It has no right to read secrets: addresses that are some are for others.
+  const auto notifier = MakeNotifier(nullptr);
+  away.notifier = notifier.get();
   return LookAway(*ledger, *broker, clock, away);
 }
 

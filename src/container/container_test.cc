@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "container/container_spec.h"
+#include "container/docker_info.h"
 #include "container/engine_argv.h"
 #include "container/engine_words.h"
 #include "container/run_options.h"
@@ -123,6 +124,7 @@ TEST(EngineArgv, WhatTheJobAsksFor) {
   plan.memory = 64 << 20;
   plan.cpus = 1500;
   plan.gpus = "0,2";
+  plan.gpu_way = GpuWay::kRuntime;
   plan.host_name = "job-1-0";
   plan.hosts_file = "/state/i1/hosts";
   const Words words = RunArgv(kDocker, plan);
@@ -132,11 +134,31 @@ TEST(EngineArgv, WhatTheJobAsksFor) {
         "--gpus=\"device=0,2\"", "--hostname=job-1-0", "--volume=/state/i1/hosts:/etc/hosts:ro"}) {
     EXPECT_TRUE(Has(words, one)) << one;
   }
+  plan.gpu_way = GpuWay::kCdi;
   EXPECT_TRUE(Has(RunArgv(kPodman, plan), "--device=nvidia.com/gpu=2"));
+  EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--device=nvidia.com/gpu=2"));
   plan.spec.shm_size = 77;
   EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--shm-size=77"));
   plan.spec.run_options = {"--ipc=host"};
   EXPECT_FALSE(Begins(RunArgv(kPodman, plan), "--shm-size"));
+}
+
+TEST(DockerInfo, TellsWhetherItCanGiveGpus) {
+  const auto way = [](const std::string& info, bool cdi_files) {
+    EngineFacts engine = kDocker;
+    ReadDockerInfo(info, &engine);
+    return WayToGpus(engine, cdi_files);
+  };
+  const std::string plain = R"({"Runtimes":{"io.containerd.runc.v2":{"path":"runc"}}})";
+  EXPECT_EQ(way(plain, true), GpuWay::kNone);
+  EXPECT_EQ(way(R"({"Runtimes":{"nvidia":{},"runc":{}}})", false), GpuWay::kRuntime);
+  const std::string cdi = R"({"Runtimes":null,"CDISpecDirs":["/etc/cdi","/var/run/cdi"]})";
+  EXPECT_EQ(way(cdi, true), GpuWay::kCdi);
+  EXPECT_EQ(way(cdi, false), GpuWay::kNone);
+  EXPECT_EQ(way(R"({"CDISpecDirs":[]})", true), GpuWay::kNone);
+  EXPECT_EQ(way("", true), GpuWay::kNone);
+  EXPECT_EQ(WayToGpus(kPodman, true), GpuWay::kCdi);
+  EXPECT_EQ(WayToGpus(kPodman, false), GpuWay::kNone);
 }
 
 TEST(EngineWords, AreTakenApartByWhatTheEngineSays) {

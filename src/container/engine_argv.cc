@@ -56,9 +56,9 @@ void AddMounts(const ContainerPlan& plan, Words* out) {
   if (!plan.host_name.empty()) mount(plan.hosts_file, "/etc/hosts", true);
 }
 
-void AddGpus(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
+void AddGpus(const ContainerPlan& plan, Words* out) {
   if (plan.gpus.empty()) return;
-  if (engine.kind == EngineKind::kDocker) {
+  if (plan.gpu_way == GpuWay::kRuntime) {
     out->push_back(plan.gpus == "all" ? "--gpus=all" : "--gpus=\"device=" + plan.gpus + "\"");
     return;
   }
@@ -83,6 +83,12 @@ const char* EngineName(EngineKind kind) {
   return kind == EngineKind::kDocker ? "docker" : "podman";
 }
 
+GpuWay WayToGpus(const EngineFacts& engine, bool cdi_files) {
+  if (engine.kind == EngineKind::kDocker && engine.nvidia) return GpuWay::kRuntime;
+  const bool cdi = engine.kind == EngineKind::kPodman || engine.cdi;
+  return cdi && cdi_files ? GpuWay::kCdi : GpuWay::kNone;
+}
+
 std::string TellEngine(const EngineFacts& engine) {
   return std::string(EngineName(engine.kind)) + " " + engine.version +
          (engine.rootless ? " (rootless)" : "");
@@ -100,7 +106,7 @@ Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {
   AddShared(plan, &out);
   AddLimits(plan, &out);
   AddMounts(plan, &out);
-  AddGpus(engine, plan, &out);
+  AddGpus(plan, &out);
   for (const std::string& one : plan.spec.cap_add) out.push_back("--cap-add=" + one);
   for (const std::string& one : plan.spec.devices) out.push_back("--device=" + one);
   out.insert(out.end(), plan.spec.run_options.begin(), plan.spec.run_options.end());

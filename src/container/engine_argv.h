@@ -20,10 +20,18 @@ struct EngineFacts {
   std::string version;  // "4.3.1"
   // podman for an ordinary user: user ids are mapped.
   bool rootless = false;
+  // docker's own: it has NVIDIA's runtime or hook; it reads CDI files.
+  bool nvidia = false;
+  bool cdi = false;
 };
 const char* EngineName(EngineKind kind);
 // "podman 4.3.1", "podman 4.3.1 (rootless)".
 std::string TellEngine(const EngineFacts& engine);
+
+// How an engine gives NVIDIA's GPUs to a container.
+enum class GpuWay { kNone, kRuntime, kCdi };
+// `cdi_files`: the machine has CDI files for them.
+GpuWay WayToGpus(const EngineFacts& engine, bool cdi_files);
 
 // The labels that all of stoker's containers carry.
 inline constexpr char kContainerOwnerLabel[] = "stoker.owner";  // the folder of its machine
@@ -49,6 +57,7 @@ struct ContainerPlan {
   int64_t machine_memory = 0;        // bytes; for the default of shared memory
   int uid = 0, gid = 0;              // of who runs the job
   std::string gpus;                  // "" = none, "all", or numbers as "0,2"
+  GpuWay gpu_way = GpuWay::kNone;    // with `gpus`
 };
 
 // Starts the container and returns: its first process is stoker's own.

@@ -68,20 +68,37 @@ bool HasCdi() {
   return false;
 }
 
+Status NoWay(const EngineFacts& engine) {
+  if (engine.kind == EngineKind::kDocker) {
+    return Status(Code::kInvalid,
+                  "docker has neither NVIDIA's runtime nor CDI files for NVIDIA's devices on this "
+                  "machine, so that it cannot give the machine's GPUs to a container",
+                  "On the machine: install NVIDIA's container toolkit, and restart docker");
+  }
+  return Status(Code::kInvalid,
+                "this machine has no CDI file for NVIDIA's devices in /etc/cdi, so that podman "
+                "cannot give its GPUs to a container",
+                "On the machine: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
+}
+
 // All of the machine's: the program sees those that the job was granted by the same variables as
 // without a container.
-Result<std::string> GpusFor(AttemptContext& here, const EngineFacts& engine) {
+Status GiveGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
   const auto& asked = here.config.spec.resources.gpus;
-  const int there = CountGpus();
-  if (there == 0 || asked == 0) return std::string();
-  if (engine.kind == EngineKind::kDocker || HasCdi()) return std::string("all");
-  const std::string next = "On the machine: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
-  const std::string what =
-      "this machine has no CDI file for NVIDIA's devices in /etc/cdi, so that "
-      "podman cannot give its GPUs to a container";
-  if (asked && *asked > 0) return Status(Code::kInvalid, what, next);
-  here.log.Say("stoker: " + what + ": the program has none. " + next);
-  return std::string();
+  if (CountGpus() == 0 || asked == 0) return Status::Ok();
+  plan->gpu_way = WayToGpus(engine, HasCdi());
+  // With GPUs that were asked for docker has the last word, and says what it misses.
+  if (plan->gpu_way == GpuWay::kNone && engine.kind == EngineKind::kDocker && asked) {
+    plan->gpu_way = GpuWay::kRuntime;
+  }
+  if (plan->gpu_way != GpuWay::kNone) {
+    plan->gpus = "all";
+    return Status::Ok();
+  }
+  const Status none = NoWay(engine);
+  if (asked) return none;
+  here.log.Say("stoker: " + none.message() + ": the program has none. " + none.next());
+  return Status::Ok();
 }
 
 Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
@@ -107,7 +124,7 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
     return Status(Code::kInvalid, "a path with ':' cannot be had in a container: " + folder,
                   "Keep stoker's state in a folder without one");
   }
-  STOKER_ASSIGN(plan.gpus, GpusFor(here, engine));
+  STOKER_TRY(GiveGpus(here, engine, &plan));
   return plan;
 }
 

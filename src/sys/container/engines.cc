@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "container/docker_info.h"
 #include "container/engine_words.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
@@ -31,6 +32,18 @@ std::vector<std::string> VersionArgv(EngineKind kind, const std::string& program
   return {program, "info", "--format={{.Version.Version}} {{.Host.Security.Rootless}}"};
 }
 
+// What its daemon tells, into `docker`.
+Status LearnOfDocker(EngineFacts* docker) {
+  STOKER_ASSIGN(const sys::CommandOutput said,
+                AskEngine({docker->program, "info", "--format={{json .}}"}, kAskMs));
+  if (said.exit_code != 0) return EngineFailure(*docker, "answer", said.exit_code, said.err);
+  ReadDockerInfo(said.out, docker);
+  // Enough for --gpus, whether or not the runtime was put into the daemon's settings.
+  constexpr char kWhere[] = "/usr/bin:/usr/local/bin:/usr/local/nvidia/toolkit";
+  if (FindProgram("nvidia-container-runtime-hook", kWhere, "/").ok()) docker->nvidia = true;
+  return Status::Ok();
+}
+
 FoundEngine Look(EngineKind kind, const std::string& program) {
   FoundEngine found;
   found.facts.kind = kind;
@@ -47,6 +60,10 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
   const std::vector<std::string> words = Split(said->out.substr(0, said->out.find('\n')), ' ');
   found.facts.version = Printable(words[0]);
   found.facts.rootless = words.size() > 1 && words[1] == "true";
+  if (kind == EngineKind::kDocker) {
+    const Status learned = LearnOfDocker(&found.facts);
+    if (!learned.ok()) found.trouble = learned.ToString();
+  }
   return found;
 }
 

@@ -30,8 +30,9 @@ struct RightTried {
   Tried outcome = Tried::kUnknown;
   std::string why;  // "" where it is allowed
 };
-// Tries what whoever submits needs of EC2, and makes nothing: with DryRun where the service has it,
-// else by reading. What can only be tried on a machine is kUnknown while the ledger has none there.
+// Tries what whoever submits needs of EC2: with DryRun where the service has it, else by reading,
+// and by putting a parameter as a secret would be one, which is removed at once. What can only be
+// tried on a machine is kUnknown while the ledger has none there.
 std::vector<RightTried> TryEc2Rights(ec2::AwsApi& api, const std::string& region,
                                      const std::string& ledger_id, const std::string& profile);
 

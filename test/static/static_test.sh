@@ -9,7 +9,7 @@ set -euo pipefail
 
 stoker=$(realpath "${STOKER:?the binary to test}")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/stoker-test
-max_bytes=15000000
+max_bytes=16000000
 
 if ((EUID != 0)); then
   sudo -n true || { echo "needs root or sudo: makes and enters other systems' trees" >&2; exit 1; }

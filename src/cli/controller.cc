@@ -223,10 +223,12 @@ Status InstallThere(Context& context, const ControllerOptions& options) {
 
 Status UninstallThere(Context& context, const ControllerOptions& options) {
   STOKER_ASSIGN(const auto taken, client::UninstallAway(context, options.where));
-  for (const std::string& line : taken) context.Say("took away " + line);
-  context.Say(taken.empty() ? "there was nothing to take away" : "nothing of it is left");
-  if (context.json) context.Print(json{{"taken", taken}}.dump() + "\n");
-  return Status::Ok();
+  for (const std::string& line : taken.taken) context.Say("took away " + line);
+  if (taken.left.ok()) {
+    context.Say(taken.taken.empty() ? "there was nothing to take away" : "nothing of it is left");
+  }
+  if (context.json) context.Print(json{{"taken", taken.taken}}.dump() + "\n");
+  return taken.left;
 }
 
 Status Run(Context& context, const ControllerOptions& options) {

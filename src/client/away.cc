@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/away.h"
 
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -61,22 +60,21 @@ Result<std::vector<std::string>> InstallAway(Client& client, const std::string& 
   return host->Install(plan);
 }
 
-Result<std::vector<std::string>> UninstallAway(Client& client, const std::string& infra) {
+Result<AwayTaken> UninstallAway(Client& client, const std::string& infra) {
   STOKER_ASSIGN(const Infra parts, Place(infra));
   STOKER_ASSIGN(AwayHost * host, client.away(parts.provider));
   STOKER_ASSIGN(Ledger * ledger, client.ledger());
   STOKER_ASSIGN(const auto noted, NotedPlaces(ledger->store(), parts.provider));
-  std::set<std::string> where(noted.begin(), noted.end());
-  if (!parts.where.empty()) where.insert(parts.where);
   // One that cannot be read is taken away with the rest.
   const auto read = ReadAway(*ledger, parts.provider);
-  if (read.ok() && !read->note.where.empty()) where.insert(read->note.where);
-  if (where.empty()) {
+  const AwayWhere where = WhereToTake(parts.where, noted, read.ok() ? read->note : AwayNote());
+  if (where.regions.empty()) {
     return Status(Code::kInvalid, "the ledger has noted no region of " + Printable(infra),
                   "Name the one in which to look: " + Printable(infra) + "/REGION");
   }
-  STOKER_ASSIGN(auto taken, host->Uninstall(ledger->id(), {where.begin(), where.end()}));
-  STOKER_TRY(RemoveAway(*ledger, parts.provider));
+  AwayTaken taken = host->Uninstall(ledger->id(), where);
+  // By it others, and the next try, know where to look.
+  if (taken.left.ok() && where.shared) taken.left = RemoveAway(*ledger, parts.provider);
   return taken;
 }
 

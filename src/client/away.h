@@ -18,8 +18,9 @@ Result<AwayPlan> PlanAway(Client& client, const std::string& infra, Bound bound)
 // Makes it, and notes it in the ledger, by which all who look know of it. What was done.
 Result<std::vector<std::string>> InstallAway(Client& client, const std::string& infra,
                                              const AwayPlan& plan);
-// What was taken away: none where there was nothing.
-Result<std::vector<std::string>> UninstallAway(Client& client, const std::string& infra);
+// What was taken away, of the regions that answer; with a region in `infra`, of that alone. Where
+// anything may be left, what the ledger knows of it stays, too. Errors: nothing was asked.
+Result<AwayTaken> UninstallAway(Client& client, const std::string& infra);
 
 // One that the ledger knows of.
 struct AwaySeen {

@@ -38,6 +38,16 @@ struct AwayPlan {
   std::string policy;              // what it may do, in the provider's own words
 };
 
+struct AwayWhere {
+  std::vector<std::string> regions;
+  bool shared = true;  // what is of no region (a role), too
+};
+
+struct AwayTaken {
+  std::vector<std::string> taken;  // a line each, for people
+  Status left;  // not ok: what may still be there, and in which regions; what to do
+};
+
 class AwayHost {
  public:
   virtual ~AwayHost() = default;
@@ -46,13 +56,9 @@ class AwayHost {
   // Makes what is not there, and brings what is there up to date. May be repeated, also by two at
   // once. What was done, a line each, for people.
   virtual Result<std::vector<std::string>> Install(const AwayPlan& plan) = 0;
-  // Takes away all that Install ever made for the ledger in the regions `where`; ok where there is
-  // nothing. What was taken, a line each.
-  virtual Result<std::vector<std::string>> Uninstall(const std::string& ledger,
-                                                     const std::vector<std::string>& where) = 0;
-  // What of it is there, a line each.
-  virtual Result<std::vector<std::string>> List(const std::string& ledger,
-                                                const std::vector<std::string>& where) = 0;
+  // Takes away all that Install ever made for the ledger in the regions of `where`; nothing where
+  // there is nothing. A region that does not answer hides nothing of the others.
+  virtual AwayTaken Uninstall(const std::string& ledger, const AwayWhere& where) = 0;
 };
 
 }  // namespace stoker

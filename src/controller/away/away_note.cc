@@ -2,6 +2,7 @@
 #include "controller/away/away_note.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/json_fields.h"
 #include "ledger/paths.h"
@@ -72,6 +73,14 @@ Result<AwayRead> WriteAway(Ledger& ledger, const std::string& provider, const Aw
   AwayRead written = read;
   written.version = *version;
   return written;
+}
+
+AwayWhere WhereToTake(const std::string& named, const std::vector<std::string>& noted,
+                      const AwayNote& note) {
+  if (!named.empty()) return {{named}, note.where.empty() || note.where == named};
+  std::set<std::string> all(noted.begin(), noted.end());
+  if (!note.where.empty()) all.insert(note.where);
+  return {{all.begin(), all.end()}, true};
 }
 
 Status RemoveAway(Ledger& ledger, const std::string& provider) {

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "ledger/ledger.h"
+#include "port/away.h"
 #include "port/object_store.h"
 
 namespace stoker {
@@ -48,6 +49,11 @@ struct AwayRead {
 Result<AwayRead> ReadAway(Ledger& ledger, const std::string& provider);
 // In place of what `read` says. kConflict: somebody else was quicker.
 Result<AwayRead> WriteAway(Ledger& ledger, const std::string& provider, const AwayRead& read);
+// Where to look for what is to be taken away: in the region `named` alone, unless it is "", else in
+// all that are `noted` and in that of `note`. What is of no region stays while the note tells of
+// another one than `named`. Pure.
+AwayWhere WhereToTake(const std::string& named, const std::vector<std::string>& noted,
+                      const AwayNote& note);
 Status RemoveAway(Ledger& ledger, const std::string& provider);
 // Providers at which one was set up, sorted.
 Result<std::vector<std::string>> AwayProviders(Ledger& ledger);

@@ -335,6 +335,19 @@ TEST_F(AwayTest, WhatANewerStokerWroteIsLeftAloneAndSaid) {
   EXPECT_TRUE(LookAway(*ledger_, broker_, clock_, Call()).status().Is(Code::kTooNew));
 }
 
+TEST(WhereToTake, ANamedRegionIsThatAlone) {
+  AwayNote note;
+  note.where = "here";
+  const std::vector<std::string> noted = {"far", "there"};
+  EXPECT_EQ(WhereToTake("", noted, note).regions,
+            (std::vector<std::string>{"far", "here", "there"}));
+  EXPECT_TRUE(WhereToTake("", noted, note).shared);
+  EXPECT_EQ(WhereToTake("here", noted, note).regions, std::vector<std::string>{"here"});
+  EXPECT_TRUE(WhereToTake("here", noted, note).shared);
+  EXPECT_TRUE(WhereToTake("there", noted, AwayNote()).shared);
+  EXPECT_FALSE(WhereToTake("there", noted, note).shared) << "the function that runs acts as it";
+}
+
 TEST_F(AwayTest, MembersThatItDoesNotKnowStay) {
   ASSERT_TRUE(store_.Put(paths::Away("local"), R"({"format": 1, "later": [1]})").ok());
   Look();

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <pugixml.hpp>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "provider/ec2/away/lambda_main.h"
 #include "provider/ec2/away/lambda_parts.h"
 #include "provider/ec2/away/lambda_policy.h"
+#include "provider/ec2/away/lambda_taking.h"
 #include "provider/ec2/away/one_file_zip.h"
 #include "provider/ec2/ec2_prices.h"
 #include "provider/ec2/ec2_resolve.h"
@@ -40,17 +40,9 @@ constexpr size_t kMostZip = 50'000'000;  // of code that comes with the call: "L
 constexpr int kSettleTries = 40;
 constexpr auto kSettlePause = std::chrono::seconds(3);
 
-bool IsOneOf(const std::string& code, std::initializer_list<const char*> all) {
-  return std::any_of(all.begin(), all.end(), [&](const char* one) { return code == one; });
-}
-
-bool IsGone(const std::string& code) {
-  return IsOneOf(code, {"ResourceNotFoundException", "NoSuchEntity"});
-}
-
 bool IsThere(const std::string& code) {
-  return IsOneOf(
-      code, {"EntityAlreadyExists", "ResourceAlreadyExistsException", "ResourceConflictException"});
+  return code == "EntityAlreadyExists" || code == "ResourceAlreadyExistsException" ||
+         code == "ResourceConflictException";
 }
 
 class LambdaHost : public AwayHost {
@@ -122,39 +114,8 @@ class LambdaHost : public AwayHost {
     return done;
   }
 
-  Result<std::vector<std::string>> Uninstall(const std::string& ledger,
-                                             const std::vector<std::string>& where) override {
-    STOKER_ASSIGN(const std::vector<std::string> there, List(ledger, where));
-    Status first;
-    for (const std::string& region : where) {
-      for (const Call& call : ec2::Endings(ledger, region)) {
-        const Status ended = Do(call, IsGone);
-        if (first.ok()) first = ended;
-      }
-    }
-    STOKER_TRY(first);
-    STOKER_ASSIGN(const std::vector<std::string> left, List(ledger, where));
-    if (left.empty()) return there;
-    return Status(Code::kBusy, "still there: " + Join(left, ", "), "Run this again in a minute");
-  }
-
-  Result<std::vector<std::string>> List(const std::string& ledger,
-                                        const std::vector<std::string>& where) override {
-    std::set<std::string> there;
-    for (const std::string& region : where) {
-      for (const auto& [name, call] : ec2::Lookings(ledger, region)) {
-        const auto reply = api_->Repeat(call);
-        if (!reply.ok()) return reply.status();
-        if (reply->failure && IsGone(reply->failure->code)) continue;
-        if (reply->failure) return ec2::StatusOf(ec2::Described(call), *reply->failure);
-        // A list answers where there is nothing.
-        const Json told = Json::parse(reply->body, nullptr, false);
-        const bool none =
-            told.is_object() && told.contains("logGroups") && told["logGroups"].empty();
-        if (!none) there.insert(name);
-      }
-    }
-    return std::vector<std::string>(there.begin(), there.end());
+  AwayTaken Uninstall(const std::string& ledger, const AwayWhere& where) override {
+    return ec2::TakeAway(*api_, ledger, where);
   }
 
  private:
@@ -233,7 +194,7 @@ class LambdaHost : public AwayHost {
   Result<std::string> Function(const LambdaMaking& making, std::vector<std::string>* done) {
     const auto known = api_->Repeat(ec2::GetFunction(making));
     STOKER_TRY(known.status());
-    if (known->failure && !IsGone(known->failure->code)) {
+    if (known->failure && !ec2::IsGone(known->failure->code)) {
       return ec2::StatusOf("GetFunction", *known->failure);
     }
     if (known->failure) {

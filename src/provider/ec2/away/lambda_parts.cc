@@ -209,13 +209,12 @@ std::vector<Call> Endings(const std::string& ledger, const std::string& region) 
   LambdaMaking making;
   making.ledger = ledger;
   making.region = region;
-  std::vector<Call> calls;
+  std::vector<Call> calls = {Rest(making, "DeleteFunction", "DELETE", PathOf(making))};
   for (const std::string& rule : names.rules) {
     calls.push_back(
         Targeted("events", region, "RemoveTargets", {{"Rule", rule}, {"Ids", {kTarget}}}));
     calls.push_back(Targeted("events", region, "DeleteRule", {{"Name", rule}}));
   }
-  calls.push_back(Rest(making, "DeleteFunction", "DELETE", PathOf(making)));
   calls.push_back(Targeted("logs", region, "DeleteLogGroup", {{"logGroupName", names.log_group}}));
   calls.push_back(
       {"iam", region, "DeleteRolePolicy", {{"RoleName", names.role}, {"PolicyName", kInline}}});

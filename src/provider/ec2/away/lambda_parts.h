@@ -57,7 +57,8 @@ Call PutRule(const LambdaMaking& making, size_t rule);
 Call AllowRule(const LambdaMaking& making, size_t rule, const std::string& rule_arn);
 Call PutTarget(const LambdaMaking& making, size_t rule, const std::string& function_arn);
 
-// Those that take it all away, in their order; each is ok where there is nothing.
+// Those that take it all away, in their order, the function first; each is ok where there is
+// nothing.
 std::vector<Call> Endings(const std::string& ledger, const std::string& region);
 // Those that tell what is there, with a name for people; each is refused where there is nothing,
 // but for the list of log groups.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "base/text.h"
 #include "provider/ec2/away/ec2_asked.h"
 #include "provider/ec2/away/lambda_event.h"
 #include "provider/ec2/away/lambda_parts.h"
 #include "provider/ec2/away/lambda_policy.h"
+#include "provider/ec2/away/lambda_taking.h"
 #include "provider/ec2/away/one_file_zip.h"
 #include "provider/ec2/ec2_options.h"
 
@@ -114,6 +118,64 @@ TEST(LambdaParts, WhatIsMadeIsTakenAway) {
        {names.function, names.role, names.log_group, names.rules[0], names.rules[1]}) {
     EXPECT_NE(endings.find(name), std::string::npos) << name;
   }
+}
+
+// Services of which some regions do not answer, and what is there of each region.
+struct Account {
+  std::set<std::string> silent, denied;  // regions
+  std::set<std::string> functions;       // regions that have one
+  std::vector<std::string> ended;        // calls, each with its region
+
+  Result<HttpResponse> Send(const HttpUrl& url, const HttpRequest& request) {
+    const std::string region = Split(url.host, '.')[1];
+    if (silent.contains(region)) return Status(Code::kUnavailable, "silent");
+    if (denied.contains(region)) return Json(403, R"({"__type": "AccessDeniedException"})");
+    if (StartsWith(url.host, "iam")) {
+      return HttpResponse{
+          404, {}, "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>"};
+    }
+    if (request.method == "DELETE") {
+      ended.push_back(region);
+      functions.erase(region);
+    }
+    if (request.method == "GET" && functions.contains(region)) return Json(200, "{}");
+    return Json(404, R"({"__type": "ResourceNotFoundException"})");
+  }
+  static HttpResponse Json(int status, const std::string& body) { return {status, {}, body}; }
+  AwayTaken Take(const AwayWhere& where) {
+    ec2::AwsApiOptions options;
+    options.credentials = [] { return Result<AwsCredentials>({"AKIA", "secret", "", {}, "test"}); };
+    options.url = [](const std::string& service, const std::string& region) {
+      return Result<std::string>("http://" + service + "." + region + ".test");
+    };
+    options.now = [] { return WallTime{1'700'000'000'000}; };
+    options.retry.first = options.retry.longest = Duration::Ms(1);
+    options.http = [this](const HttpUrl& url, const HttpRequest& request) {
+      return Send(url, request);
+    };
+    ec2::AwsApi api(std::move(options));
+    return ec2::TakeAway(api, "l1", where);
+  }
+};
+
+TEST(TakeAway, ARegionThatCannotBeAskedHidesNothingOfTheOthers) {
+  Account account;
+  account.functions = {"home"};
+  account.silent = {"far"};
+  account.denied = {"shut"};
+  const AwayTaken taken = account.Take({{"far", "home", "shut"}});
+  EXPECT_EQ(account.ended, std::vector<std::string>{"home"});
+  EXPECT_EQ(taken.taken, std::vector<std::string>{"the function stoker-away-l1 in home"});
+  ASSERT_FALSE(taken.left.ok());
+  EXPECT_NE(taken.left.message().find("not known of far: "), std::string::npos);
+  EXPECT_NE(taken.left.message().find("not known of shut: "), std::string::npos);
+  EXPECT_EQ(taken.left.message().find("of home"), std::string::npos) << taken.left.message();
+  EXPECT_TRUE(account.Take({{"home"}}).left.ok());
+  EXPECT_TRUE(account.Take({{"home"}}).taken.empty());
+}
+
+TEST(TakeAway, TheFunctionIsTheFirstToEnd) {
+  EXPECT_EQ(ec2::Endings("l1", "home").front().action, "DeleteFunction");
 }
 
 TEST(LambdaPolicy, LimitsWhatIsLaunched) {

@@ -78,6 +78,21 @@ TEST(Bound, OneThatAllowsNothingOrSaysNothingIsRefused) {
   EXPECT_TRUE(ParseBound(R"({"format": 2})").status().Is(Code::kTooNew));
 }
 
+TEST(Bound, OneThatIsTooLongIsRefusedBeforeItIsKept) {
+  Bound bound = SmallBound();
+  EXPECT_TRUE(CheckBound(bound).ok());
+  const auto agree = [&] { return CheckBound(bound).ok() == ParseBound(EncodeBound(bound)).ok(); };
+  while (EncodeBound(bound).size() < 3'010) {
+    bound.types.back() += "x";
+    EXPECT_TRUE(agree()) << EncodeBound(bound).size();
+  }
+  EXPECT_TRUE(CheckBound(bound).Is(Code::kInvalid));
+  EXPECT_NE(CheckBound(bound).next().find("--type"), std::string::npos);
+  bound = SmallBound();
+  bound.identity = "";
+  EXPECT_TRUE(CheckBound(bound).Is(Code::kInvalid));
+}
+
 class AwayBroker : public Broker {
  public:
   explicit AwayBroker(Provider& machines) : machines_(machines) {}

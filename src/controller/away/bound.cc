@@ -66,6 +66,20 @@ Result<Bound> ParseBound(std::string_view text) {
   return bound;
 }
 
+Status CheckBound(const Bound& bound) {
+  const std::string text = EncodeBound(bound);
+  if (text.size() > kMostBoundBytes) {
+    return Status(
+        Code::kInvalid,
+        fmt::format("the bound has {} bytes, and a function keeps {}: it names {} regions "
+                    "and {} types",
+                    text.size(), kMostBoundBytes, bound.regions.size(), bound.types.size()),
+        "Name fewer of them: --region, --type");
+  }
+  const Status read = ParseBound(text).status();
+  return read.ok() ? read : Status(Code::kInvalid, read.message(), read.next());
+}
+
 Status Within(const Bound& bound, const AskedMachine& asked, int more, int there) {
   if (!Has(bound.regions, asked.region)) {
     return Beyond("the region " + Printable(asked.region) + " (it may in " +

@@ -18,6 +18,9 @@ std::string EncodeBound(const Bound& bound);
 // kCorrupt for what EncodeBound never writes, and for one that allows nothing.
 Result<Bound> ParseBound(std::string_view text);
 
+// kInvalid: ParseBound would not take it back, with what to say less of.
+Status CheckBound(const Bound& bound);
+
 // One machine that a record asks for, as its provider understands it.
 struct AskedMachine {
   std::string region;

@@ -68,6 +68,7 @@ class LambdaHost : public AwayHost {
                                         ", and not in " + Printable(where));
     }
     STOKER_TRY(Complete(&plan.wish.bound, where));
+    STOKER_TRY(CheckBound(plan.wish.bound));
     STOKER_ASSIGN(Rights rights, RightsFor(store, where));
     const std::string* node = rights.Find(kNodeFile);
     if (node == nullptr) {

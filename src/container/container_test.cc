@@ -113,6 +113,14 @@ TEST(EngineArgv, WhoseFilesTheyAre) {
   EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--user=1000:100"));
   EXPECT_TRUE(Has(RunArgv(kRootless, plan), "--userns=keep-id"));
   EXPECT_FALSE(Begins(RunArgv(kRootless, plan), "--user="));
+  EngineFacts docker = kDocker;
+  ReadDockerInfo(R"({"SecurityOptions":["name=seccomp,profile=builtin"]})", &docker);
+  EXPECT_FALSE(docker.rootless);
+  ReadDockerInfo(R"({"SecurityOptions":["name=seccomp,profile=builtin","name=rootless"]})",
+                 &docker);
+  EXPECT_TRUE(docker.rootless);
+  EXPECT_TRUE(Has(RunArgv(docker, plan), "--user=0:0"));
+  EXPECT_FALSE(Begins(RunArgv(docker, plan), "--userns"));
 }
 
 TEST(EngineArgv, WhatTheJobAsksFor) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "container/docker_info.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/json_fields.h"
@@ -15,6 +16,11 @@ constexpr size_t kMostBytes = size_t{4} << 20;
 void ReadDockerInfo(std::string_view text, EngineFacts* engine) {
   const auto info = json::ParseObject("docker info", text, kMostBytes);
   if (!info.ok()) return;
+  const auto security = info->find("SecurityOptions");
+  if (security != info->end() && security->is_array()) {
+    engine->rootless =
+        std::find(security->begin(), security->end(), "name=rootless") != security->end();
+  }
   const auto runtimes = info->find("Runtimes");
   engine->nvidia = runtimes != info->end() && runtimes->is_object() && runtimes->contains("nvidia");
   // Of docker 25 and later, empty where it is switched off.

@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// `text`: of "docker info --format={{json .}}". Sets what it tells, `nvidia` and `cdi`; what is no
+// `text`: of "docker info --format={{json .}}". Sets `rootless`, `nvidia` and `cdi`; what is no
 // such answer tells nothing.
 void ReadDockerInfo(std::string_view text, EngineFacts* engine);
 

@@ -68,9 +68,9 @@ void AddGpus(const ContainerPlan& plan, Words* out) {
 }
 
 void AddUser(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
-  if (engine.rootless) {
+  if (engine.rootless && engine.kind == EngineKind::kPodman) {
     out->push_back("--userns=keep-id");
-  } else if (plan.uid != 0) {
+  } else if (plan.uid != 0 && !engine.rootless) {
     out->push_back("--user=" + std::to_string(plan.uid) + ":" + std::to_string(plan.gid));
   } else {
     out->push_back("--user=0:0");  // whatever the image says: files are the submitter's

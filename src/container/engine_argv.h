@@ -18,7 +18,7 @@ struct EngineFacts {
   EngineKind kind = EngineKind::kPodman;
   std::string program;  // absolute path of its client
   std::string version;  // "4.3.1"
-  // podman for an ordinary user: user ids are mapped.
+  // Of an ordinary user: user ids are mapped, docker's so that the container's root is that user.
   bool rootless = false;
   // docker's own: it has NVIDIA's runtime or hook; it reads CDI files.
   bool nvidia = false;

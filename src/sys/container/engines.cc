@@ -27,7 +27,7 @@ constexpr char kNoted[] = "/engines";
 // The words that follow the client's path.
 std::vector<std::string> VersionArgv(EngineKind kind, const std::string& program) {
   if (kind == EngineKind::kDocker) {
-    return {program, "version", "--format={{.Server.Version}} false"};
+    return {program, "version", "--format={{.Server.Version}}"};
   }
   return {program, "info", "--format={{.Version.Version}} {{.Host.Security.Rootless}}"};
 }

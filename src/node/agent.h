@@ -113,7 +113,6 @@ class Agent {
   std::string doing_told_;
   MonoTime doing_since_;
   bool noticed_ = false;  // of the main thread: its report has a notice
-  bool noticed_ = false;  // of the main thread: its report has had a notice
   bool gathers_ = true;   // as the machine was told; true: not told yet
   std::string gone_why_;  // set before `off_` by the poller, read after it
   std::unique_ptr<Poller> poller_;

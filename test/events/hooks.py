@@ -95,6 +95,17 @@ def test_notice(results, world):
     results.check("notice: the attempt is interrupted and the next resumes", len(attempts) == 2, attempts)
 
 
+def test_late_notice(results, world):
+    """A notice that comes while a hook of the end runs takes nothing from what is done."""
+    job, told = run(world, {"on_end": "{run: 'echo end >> $TOLD; sleep 120', limit: 3m}"}, "print('done')")
+    world.wait_for("on_end runs", told.exists)
+    world.stoker("preempt", job, "--in", "8s", check=True)
+    world.stoker("wait", job, check=True)
+    shown = world.json("show", job)
+    good = shown["attempts_ran"] == 1 and shown["job"]["attempts"][0]["ending"]["reason"] == "Completed"
+    results.check("late notice: the attempt is Completed, and not run again", good, shown["job"]["attempts"])
+
+
 def test_secret(results, world):
     env = {**world.env, "MY_TOKEN": "s3cr3t-of-the-hook"}
     work = world.root / "masked"

@@ -177,7 +177,8 @@ def test_put(lab, check):
         record = world.stoker("show", "--json", job).stdout
         files = [path for path in world.home.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
         check("and not on this machine", not files, files)
-        asked = [each for each in lab.log if VALUE in json.dumps(each, default=str)]
+        # The vault itself has it.
+        asked = [each for each in lab.log if each.get("service") != "ssm" and VALUE in json.dumps(each, default=str)]
         machine = first(lab, world, job)
         check("nor in what the machine was asked for with", not asked and VALUE not in json.dumps(vars(machine), default=str))
         check("nor in the record", VALUE not in record)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks a registry what it has under the name of an image. Sources: OCI distribution-spec 1.1
+// ("pull"), distribution's "Token Authentication".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "container/image_ref.h"
+#include "container/registry_login.h"
+#include "net/http_client.h"
+
+namespace stoker {
+
+struct FoundImage {
+  std::string digest;  // of what the name stands for: an index where there are several platforms
+  int64_t bytes = 0;   // that are pulled for the platform, compressed
+};
+
+struct RegistryAsk {
+  ImageRef ref;
+  std::string architecture;            // as Go names it: "amd64"
+  std::optional<RegistryLogin> login;  // what the registry is told if it asks
+  std::string no_login;                // why there is none, for messages
+  std::string ca_file;                 // that the registry is trusted by; "" = the system's
+};
+
+// kInvalid: the registry's answer is final, and asking again does not change it: the image is gone,
+// not to be had with this login, or of another architecture. All other errors: it could not be
+// asked. Takes half a minute at most where the registry is slow. Thread-safe.
+Result<FoundImage> AskRegistry(const RegistryAsk& ask);
+
+// What Go calls the architecture that this program was built for.
+std::string OwnArchitecture();
+
+}  // namespace stoker

@@ -84,6 +84,7 @@ Result<Submitted> Retry(Client& client, const RetryWish& wish) {
   SubmitRequest request;
   request.before_record = wish.before_record;
   STOKER_ASSIGN(request.spec, ParseStoredSpec(text));
+  const std::string image = request.spec.container.image;
   if (ChangesAnything(wish.changes)) {
     STOKER_ASSIGN(const GivenVariables given, ReadVariables(wish.changes.variables));
     STOKER_ASSIGN(request.spec, Changed(client, wish.changes, text, given));
@@ -97,6 +98,10 @@ Result<Submitted> Retry(Client& client, const RetryWish& wish) {
   request.code_note = pass.job.workdir_note;
   request.git = pass.job.git;
   request.pins = pass.job.pins;
+  if (request.spec.container.image == image) {
+    request.image = pass.job.image;
+    request.image_bytes = pass.job.image_bytes;
+  }
   request.left_behind = pass.job.left_behind;
   request.line = {id};
   request.code_downloads = pass.job.downloads;

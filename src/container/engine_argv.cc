@@ -136,7 +136,7 @@ Words RemoveArgv(const EngineFacts& engine, const std::string& id) {
 }
 
 Words InspectArgv(const EngineFacts& engine, const std::string& image) {
-  return {engine.program, "image", "inspect", "--format={{.Id}} {{.Architecture}}", image};
+  return {engine.program, "image", "inspect", "--format={{.Id}} {{.RepoDigests}}", image};
 }
 
 Words PullArgv(const EngineFacts& engine, const std::string& image) {

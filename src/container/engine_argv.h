@@ -66,7 +66,8 @@ std::vector<std::string> RunArgv(const EngineFacts& engine, const ContainerPlan&
 // blank where that is "".
 std::vector<std::string> ListArgv(const EngineFacts& engine, const std::string& owner);
 std::vector<std::string> RemoveArgv(const EngineFacts& engine, const std::string& id);
-// Prints id, digest and architecture of an image that is on the machine; fails where it is not.
+// Prints the id of an image that is on the machine, and its names with digests; fails where it is
+// not.
 std::vector<std::string> InspectArgv(const EngineFacts& engine, const std::string& image);
 std::vector<std::string> PullArgv(const EngineFacts& engine, const std::string& image);
 

@@ -76,8 +76,8 @@ TEST(RegistryLogins, AreThoseOfTheNearestEntry) {
   EXPECT_EQ(in(helped, "python").server, "https://index.docker.io/v1/");
   EXPECT_FALSE(LoginIn("f", R"({"credsStore":"../x"})", *ParseImageRef("a")).ok());
   EXPECT_FALSE(LoginIn("f", "no json", *ParseImageRef("a")).ok());
-  EXPECT_EQ(LoginOfHelper(R"({"ServerURL":"h","Username":"u","Secret":"s"})")->user, "u");
-  EXPECT_FALSE(LoginOfHelper("credentials not found in native keychain\n"));
+  EXPECT_EQ(AnsweredLogin(R"({"ServerURL":"h","Username":"u","Secret":"s"})")->user, "u");
+  EXPECT_FALSE(AnsweredLogin("credentials not found in native keychain\n"));
   const std::string written = LoginFile("docker.io", {"u", "s:t"});
   EXPECT_EQ(in(written, "python").login->secret, "s:t");
 }

@@ -95,7 +95,7 @@ Result<LoginEntry> LoginIn(const std::string& file, std::string_view text, const
   return out;
 }
 
-std::optional<RegistryLogin> LoginOfHelper(std::string_view text) {
+std::optional<RegistryLogin> AnsweredLogin(std::string_view text) {
   const auto object = json::ParseObject("login", text, kMostLoginBytes);
   if (!object.ok()) return std::nullopt;
   RegistryLogin login{MemberText(*object, "Username"), MemberText(*object, "Secret")};

@@ -29,7 +29,7 @@ struct LoginEntry {
 // kInvalid: `file`, whose text it is, is not what docker and podman write.
 Result<LoginEntry> LoginIn(const std::string& file, std::string_view text, const ImageRef& ref);
 // What a helper printed for "get". Nullopt: it knows of no login.
-std::optional<RegistryLogin> LoginOfHelper(std::string_view text);
+std::optional<RegistryLogin> AnsweredLogin(std::string_view text);
 
 // The same JSON for one registry, as docker's config.json and podman's auth.json are written.
 std::string LoginFile(const std::string& registry, const RegistryLogin& login);

@@ -17,7 +17,7 @@ extern char** environ;
 namespace stoker {
 namespace {
 
-constexpr int64_t kHelperMs = 20'000;
+constexpr int64_t kLoginMs = 20'000;
 constexpr int64_t kMostLoginFile = 1 << 20;
 
 std::vector<std::string> LoginFiles(const EnvironmentLookup& environment) {
@@ -39,7 +39,7 @@ std::vector<std::string> LoginFiles(const EnvironmentLookup& environment) {
 }
 
 // The registry's name goes in by a file of no folder: the helper reads it from its input.
-Result<std::string> AskHelper(const std::string& name, const std::string& server) {
+Result<std::string> AskProgram(const std::string& name, const std::string& server) {
   const sys::ScopedFd input(memfd_create("registry", MFD_CLOEXEC));
   if (!input.valid()) return Status(Code::kUnavailable, "there is no memory for its input");
   const std::string path = "/proc/self/fd/" + std::to_string(input.get());
@@ -49,8 +49,7 @@ Result<std::string> AskHelper(const std::string& name, const std::string& server
   for (char** entry = environ; *entry != nullptr; ++entry) command.env.emplace_back(*entry);
   command.input = path;
   command.max_output = 1 << 20;
-  STOKER_ASSIGN(const sys::CommandOutput said,
-                std::move(sys::RunCommands({command}, kHelperMs)[0]));
+  STOKER_ASSIGN(const sys::CommandOutput said, std::move(sys::RunCommands({command}, kLoginMs)[0]));
   if (said.exit_code == 0) return said.out;
   // "credentials not found in native keychain": on its output, as the protocol has it.
   if (said.out.find("credentials not found") != std::string::npos) return std::string();
@@ -66,10 +65,10 @@ std::optional<FoundLogin> LoginFrom(const std::string& file, const ImageRef& ref
   const auto entry = LoginIn(file, *text, ref);
   if (!entry.ok()) return FoundLogin{std::nullopt, entry.status().message()};
   if (!entry->helper.empty()) {
-    const auto said = AskHelper(entry->helper, entry->server);
+    const auto said = AskProgram(entry->helper, entry->server);
     const std::string program = "docker-credential-" + entry->helper;
     if (!said.ok()) return FoundLogin{std::nullopt, program + ": " + said.status().message()};
-    if (const auto login = LoginOfHelper(*said)) return FoundLogin{login, ""};
+    if (const auto login = AnsweredLogin(*said)) return FoundLogin{login, ""};
   }
   if (entry->login) return FoundLogin{entry->login, ""};
   return std::nullopt;

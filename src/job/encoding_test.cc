@@ -180,6 +180,8 @@ Job AnyJob(Prng& prng) {
   if (prng.Chance(1, 2)) job.left_behind = {{AnyText(prng), kByGit}, {"data/", kByRule}};
   if (prng.Chance(1, 2)) job.shell = {AnyText(prng)};
   if (prng.Chance(1, 2)) job.secrets_in = {{AnyText(prng), AnyText(prng), AnyText(prng), ""}};
+  job.image = AnyText(prng);
+  job.image_bytes = static_cast<int64_t>(prng.Below(1u << 31));
   job.path = AnyText(prng);
   job.host = AnyId(prng);
   job.me = AnyId(prng);

@@ -166,6 +166,11 @@ struct Job {
   std::optional<GitOrigin> git;  // of a folder in a git work tree that has a commit
   std::vector<Pin> pins;         // what requirements.txt names, resolved once for all attempts
   std::vector<LeftOut> left_behind;  // the largest first
+  // What all attempts run as container.image, where that was found out when it was submitted:
+  // "HOST/NAME@sha256:…", or the id of one that is in this machine's engine alone; "" = its first
+  // node does (paths::Image). And what of it a machine has to pull, compressed; 0 = not known.
+  std::string image;
+  int64_t image_bytes = 0;
   // Variables of the submitter's shell that went along; their values are in no ledger.
   std::vector<std::string> shell;
   // Where values of its secrets lie in a cloud's own vault (port/vault.h): by provider, account and

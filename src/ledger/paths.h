@@ -39,6 +39,8 @@ inline std::string Checkpoints(const std::string& job) { return Job(job) + "chec
 inline std::string Artifacts(const std::string& job) { return Job(job) + "artifacts/"; }
 // "<attempt>/" and a name below Artifacts: what a later attempt has written over there.
 inline std::string Replaced(const std::string& job) { return Job(job) + "replaced/"; }
+// What all nodes run as container.image, where the first of them found that out; created once.
+inline std::string Image(const std::string& job) { return Job(job) + "image"; }
 // CPU, memory, disk and GPU over the course of one node's attempt; one writer, the node's agent.
 inline std::string Usage(const std::string& job, int attempt, int rank) {
   return Job(job) + "usage/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";

@@ -294,6 +294,7 @@ std::string TellStory(const StoryInput& input) {
   }
   if (!job.workdir_note.empty()) text += "  code        " + Printable(job.workdir_note) + "\n";
   if (!job.shell.empty()) text += "  shell       " + Printable(Join(job.shell, ", ")) + "\n";
+  if (!job.image.empty()) text += "  image       " + Printable(job.image) + "\n";
   for (const Pin& pin : job.pins) {
     text += "  pinned      " + Printable(pin.source) + " is " +
             (pin.commit.empty() ? "what pip took: nobody said in time" : pin.commit) + "\n";

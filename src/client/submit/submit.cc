@@ -19,6 +19,7 @@
 #include "client/open/reserve.h"
 #include "client/submit/allocation.h"
 #include "client/submit/clone.h"
+#include "client/submit/image.h"
 #include "client/submit/named_here.h"
 #include "client/submit/offers.h"
 #include "client/submit/packed_text.h"
@@ -248,6 +249,16 @@ struct Made {
   std::string diff;
 };
 
+// Where its machines can be had, and what they run it in. Before anything is stored: neither place
+// nor registry may have what is asked for.
+Status FindWhere(Client& client, const SubmitRequest& request, bool has_private, Job* job) {
+  STOKER_ASSIGN(job->offers, ResolveOffers(client, request.spec, job->created, has_private));
+  TieToAllocation(client, {request.outlive, true}, &job->offers);
+  job->image = request.image;
+  job->image_bytes = request.image_bytes;
+  return FixImage(client, request.spec, job);
+}
+
 // Packs and stores the work directory, unless that was done for an earlier job.
 Status BringCode(Client& client, const SubmitRequest& request, Job* job, Made* made) {
   if (!request.code_digest.empty()) {
@@ -308,10 +319,7 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   if (request.code_digest.empty()) STOKER_TRY(CheckSetupCache(request.spec));
   Job job;
   job.created = client.clock().Wall();
-  // Before anything is stored: the place may not have what is asked for.
-  STOKER_ASSIGN(job.offers,
-                ResolveOffers(client, request.spec, job.created, made.own != LocalPrivate()));
-  TieToAllocation(client, {request.outlive, true}, &job.offers);
+  STOKER_TRY(FindWhere(client, request, made.own != LocalPrivate(), &job));
   STOKER_TRY(BringCode(client, request, &job, &made));
   const LocalPrivate& own = made.own;
   SayShell(client, request.spec, own);

@@ -27,6 +27,8 @@ struct SubmitRequest {
   std::string code_note;
   std::optional<GitOrigin> git;  // Job::git and Job::pins of that code
   std::vector<Pin> pins;
+  std::string image;  // Job::image and its bytes, of that job's container.image
+  int64_t image_bytes = 0;
   std::vector<LeftOut> left_behind;                  // … and what packing had left behind then
   std::string code_downloads;                        // as Job's
   std::map<std::string, std::string> secret_values;  // those that flags gave

@@ -6,56 +6,16 @@
 #include <string>
 #include <utility>
 
-#include "base/text.h"
-#include "container/engine_words.h"
 #include "contract/environment.h"
 #include "node/attempt/gpus.h"
-#include "node/env/tail_sink.h"
+#include "node/attempt/image.h"
 #include "sys/container/engines.h"
 #include "sys/file.h"
-#include "sys/task/process_runner.h"
 
 namespace stoker::node {
 namespace {
 
-constexpr int64_t kInspectMs = 20'000;
 constexpr size_t kShownId = 12;
-
-// "sha256:…", or "…" as podman writes it; "" = the image is not here.
-Result<std::string> IdHere(const EngineFacts& engine, const std::string& image) {
-  STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(InspectArgv(engine, image), kInspectMs));
-  if (said.exit_code != 0) return std::string();
-  std::string id = said.out.substr(0, said.out.find_first_of(" \n"));
-  if (StartsWith(id, "sha256:")) id.erase(0, 7);
-  return id;
-}
-
-// Not in an enclosure of the usual kind: the client of an ordinary user needs more than the one
-// user id that there is in it.
-Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
-            const std::string& image) {
-  here.log.Does("pulling the image " + image);
-  here.log.Say("stoker: the image " + image +
-               " is not on this machine: " + EngineName(engine.kind) + " pulls it");
-  const auto runner = MakeProcessRunner({"subreaper", "/proc/self/exe"});
-  TaskCommand command;
-  command.argv = PullArgv(engine, image);
-  for (const std::string& entry : EngineEnvironment()) {
-    const size_t sign = entry.find('=');
-    if (sign != std::string::npos && sign > 0) {
-      command.env.emplace_back(entry.substr(0, sign), entry.substr(sign + 1));
-    }
-  }
-  command.cwd = "/";
-  command.out = command.err = LogStream::kSystem;
-  TailSink tail(here.log.Sink());
-  step.Use(*runner);
-  auto exit = step.Run(command, tail);
-  step.Use(here.runner);
-  if (!exit.ok()) return exit.status();
-  if (exit->ShellCode() == 0) return Status::Ok();
-  return EngineFailure(engine, "pull " + image, exit->ShellCode(), tail.Tail());
-}
 
 bool HasCdi() {
   for (const char* folder : {"/etc/cdi", "/var/run/cdi"}) {
@@ -105,7 +65,6 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
   const AttemptConfig& config = here.config;
   ContainerPlan plan;
   plan.spec = config.spec.container;
-  plan.image = plan.spec.image;
   plan.owner = config.dir;
   plan.job = config.job.id;
   plan.uid = static_cast<int>(geteuid());
@@ -131,18 +90,15 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
 Status Enter(AttemptContext& here, ShellStep& step) {
   const ContainerSpec& spec = here.config.spec.container;
   STOKER_ASSIGN(const EngineFacts engine, ChooseEngine(spec.engine));
-  STOKER_ASSIGN(std::string id, IdHere(engine, spec.image));
-  if (id.empty()) {
-    STOKER_TRY(Pull(here, step, engine, spec.image));
-    STOKER_ASSIGN(id, IdHere(engine, spec.image));
-  }
+  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine));
   here.log.Does("starting the container");
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
+  plan.image = image.name;
   STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
-  here.image_id = id;
+  here.image_id = image.id;
   step.Use(*here.container);
-  here.log.Say("stoker: in a container of " + spec.image + " (" + id.substr(0, kShownId) +
+  here.log.Say("stoker: in a container of " + spec.image + " (" + image.id.substr(0, kShownId) +
                "), by " + TellEngine(engine));
   const std::string& remark = here.container->remark();
   if (!remark.empty())

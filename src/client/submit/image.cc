@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/submit/image.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "container/image_ref.h"
+#include "images/logins.h"
+#include "images/registry_client.h"
+#include "net/system.h"
+#include "sys/container/engine_images.h"
+
+namespace stoker::client {
+
+Status FixImage(Client& client, const JobSpec& spec, Job* job) {
+  const std::string& image = spec.container.image;
+  if (image.empty()) return Status::Ok();
+  const bool here = LocalityOf(*job, "") == Locality::kAll;
+  // An id is of one machine's engine.
+  if (!job->image.empty() && (here || !IsImageDigest(job->image))) return Status::Ok();
+  job->image.clear();
+  job->image_bytes = 0;
+  if (here) {
+    if (const auto found = LookForImage(spec.container.engine, image)) {
+      job->image = FixedImage(image, *found);
+      return Status::Ok();
+    }
+  }
+  const auto ref = ParseImageRef(image);
+  if (!ref) return Status::Ok();  // of an engine alone: its machine knows
+  FoundLogin login = FindLogin(*ref, SystemVariable);
+  const auto found =
+      AskRegistry({*ref, OwnArchitecture(), std::move(login.login), std::move(login.trouble),
+                   CertificatesFor(ref->registry, SystemVariable)});
+  if (found.ok()) {
+    job->image = PinnedImage(*ref, found->digest);
+    job->image_bytes = found->bytes;
+    return Status::Ok();
+  }
+  if (found.status().Is(Code::kInvalid)) return found.status().WithContext("container");
+  client.Say("which image " + Printable(image) + " is could not be asked here (" +
+             found.status().message() + "): the job's first node finds out");
+  return Status::Ok();
+}
+
+}  // namespace stoker::client

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which image a job's container is of, found out when it is submitted.
+#pragma once
+
+#include "client/open/client.h"
+#include "job/job.h"
+#include "spec/job_spec.h"
+
+namespace stoker::client {
+
+// Sets `job->image` and its bytes, unless an earlier job gave them; `job->offers` are known. Of a
+// job that runs on this machine alone what its engine has goes before what a registry has.
+// kInvalid: there is no such image for the job's machines. A registry that cannot be asked is said,
+// and the job's first node finds out.
+Status FixImage(Client& client, const JobSpec& spec, Job* job);
+
+}  // namespace stoker::client

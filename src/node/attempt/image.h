@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The image of an attempt's container on this machine: the same for all nodes and attempts of its
+// job.
+#pragma once
+
+#include <string>
+
+#include "container/engine_argv.h"
+#include "node/attempt/context.h"
+#include "node/env/shell_step.h"
+
+namespace stoker::node {
+
+struct BroughtImage {
+  std::string name;  // what the engine is told to run
+  std::string id;
+};
+// Pulls it where the engine has it not; where nobody knew yet which image it is, fixes that for the
+// job. Says what it waits for. kInvalid: it cannot be had.
+Result<BroughtImage> BringImage(AttemptContext& here, ShellStep& step, const EngineFacts& engine);
+
+}  // namespace stoker::node

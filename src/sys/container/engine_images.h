@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images that an engine of this machine has.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "container/engine_argv.h"
+
+namespace stoker {
+
+struct ImageHere {
+  std::string id;                  // 64 hex digits
+  std::vector<std::string> names;  // "HOST/NAME@sha256:…"
+};
+// Nullopt: it is not here. Errors: the engine could not be asked.
+Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image);
+// Asks the engines in the order of preference, those that `wanted` names alone; "" = any. One that
+// cannot be asked has none.
+std::optional<ImageHere> LookForImage(const std::string& wanted, const std::string& image);
+
+// What to run from now on as `image`, which `here` is: with the digest that its registry knows it
+// by, else its id, "sha256:…".
+std::string FixedImage(const std::string& image, const ImageHere& here);
+
+}  // namespace stoker

@@ -7,6 +7,7 @@
 #include "container/container_spec.h"
 #include "container/docker_info.h"
 #include "container/engine_argv.h"
+#include "container/engine_install.h"
 #include "container/engine_words.h"
 #include "container/run_options.h"
 
@@ -62,6 +63,26 @@ TEST(ContainerNames, WhatCouldBeReadAsAnOptionOrAPathIsNone) {
   EXPECT_FALSE(IsDevice("fuse") || IsDevice("/dev/a:b") || IsDevice("-x=1") || IsDevice("a=b c"));
   EXPECT_TRUE(IsCapability("SYS_ADMIN"));
   EXPECT_FALSE(IsCapability("sys admin") || IsCapability("-X") || IsCapability(""));
+}
+
+TEST(WayToInstall, IsOfTheMachinesOwnTool) {
+  const auto only = [](std::string_view tool) {
+    return [tool](std::string_view asked) { return asked == tool; };
+  };
+  const auto engine = [](const InstallWay* way) {
+    return way == nullptr ? std::string("none") : EngineName(way->engine);
+  };
+  EXPECT_EQ(engine(WayToInstall("", "debian", only("apt-get"))), "podman");
+  EXPECT_EQ(engine(WayToInstall("docker", "ubuntu", only("apt-get"))), "docker");
+  EXPECT_EQ(engine(WayToInstall("", "amzn", only("dnf"))), "docker");
+  EXPECT_EQ(engine(WayToInstall("podman", "amzn", only("dnf"))), "podman");
+  EXPECT_EQ(engine(WayToInstall("", "rocky", only("dnf"))), "podman");
+  EXPECT_EQ(engine(WayToInstall("docker", "rocky", only("dnf"))), "none");
+  EXPECT_EQ(engine(WayToInstall("", "cos", only("toolbox"))), "none");
+  EXPECT_EQ(SystemId("NAME=x\nVERSION_ID=\"12\"\nID=debian\n"), "debian");
+  EXPECT_EQ(SystemId("ID_LIKE=rhel\nID=\"amzn\""), "amzn");
+  EXPECT_EQ(SystemId("NAME=x"), "");
+  EXPECT_EQ(SystemId("ID=\""), "\"");
 }
 
 TEST(RunOptions, BecomeOneWordEach) {

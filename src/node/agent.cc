@@ -332,7 +332,8 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
         AttemptParts{parts_.store, parts_.ledger, parts_.runner, parts_.clock},
         AttemptConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, cache_dir_,
                       parts_.platform.traits().state_dir, parts_.platform.traits().work_dir,
-                      me_.address, parts_.limiter, me_.gpus, me_.request.ask.place});
+                      me_.address, parts_.limiter, me_.gpus, me_.request.ask.place,
+                      parts_.platform.traits().own_system});
   }
   return run_;
 }

@@ -37,7 +37,9 @@ struct PlatformTraits {
   std::string work_dir;   // the work folders of attempts; "" = in the machine's own folder
   Duration notice_poll = Duration::Ms(250);  // between two calls of PollNotice
   bool shared = false;  // with other jobs, each of which may have what it asked for
-  bool notes = false;   // its provider keeps notes in the store: ProviderOptions::store
+  // The machine and its system were made for this job alone: what lacks there is installed.
+  bool own_system = false;
+  bool notes = false;  // its provider keeps notes in the store: ProviderOptions::store
   // The platform sends its SIGTERM to the program, too, which may hear of it so much before its
   // agent. Unset: to the agent alone.
   std::optional<Duration> signals_program;

@@ -20,8 +20,14 @@ PACKAGES = {
     "podman": ["podman", "runc", "conmon"],
     "docker": ["docker.io", "runc"],
     "rootless": ["podman", "runc", "conmon", "uidmap", "slirp4netns", "catatonit"],
+    "registry": ["docker-registry"],
 }
-PROGRAMS = {"podman": ["podman", "runc"], "docker": ["dockerd", "docker", "runc"], "rootless": ["podman", "runc", "newuidmap", "catatonit"]}
+PROGRAMS = {
+    "podman": ["podman", "runc"],
+    "docker": ["dockerd", "docker", "runc"],
+    "rootless": ["podman", "runc", "newuidmap", "catatonit"],
+    "registry": ["docker-registry"],
+}
 USER = "stoker-boxed"  # has user ids below it, which takes a name
 POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
 # What a machine lets its root give away: here one may be a container without CAP_SYS_RESOURCE, where

@@ -5,7 +5,8 @@ user_space.py gives an ordinary user. It has host keys of its own, as an image h
 made of a machine.
 
 With STOKER_LAB_IMAGE=vendor it is as bare as the images of the vendors: of Python nothing but
-python3, so no venv, no ensurepip, no pip; and disks of rooms are small (room.py)."""
+python3, so no venv, no ensurepip, no pip; and disks of rooms are small (room.py). With
+STOKER_LAB_IMAGE=engines it has podman, too."""
 
 import fcntl
 import hashlib
@@ -23,7 +24,7 @@ PACKAGES = (
 )
 # What an image has besides that somebody made for training.
 MORE = "python3-venv,python3-setuptools"
-VENDOR = "vendor"
+VENDOR, ENGINES = "vendor", "engines"
 # What looks for hardware, or would start while a test runs.
 MASKED = (
     "console-getty.service",
@@ -80,7 +81,10 @@ def is_vendors():
 
 
 def packages():
-    return PACKAGES if is_vendors() else f"{PACKAGES},{MORE}"
+    if is_vendors():
+        return PACKAGES
+    engines = ",podman" if os.environ.get("STOKER_LAB_IMAGE") == ENGINES else ""
+    return f"{PACKAGES},{MORE}{engines}"
 
 
 def disk():

@@ -46,6 +46,7 @@ struct AttemptConfig {
   TaskLimiter* limiter = nullptr;  // the runner's
   int gpus = 0;                    // that the machine's type promises
   Place place{};                   // where the machine is
+  bool own_system = false;         // PlatformTraits::own_system
 };
 
 struct AttemptContext : AttemptParts {

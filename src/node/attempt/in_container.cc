@@ -9,6 +9,7 @@
 #include "contract/environment.h"
 #include "node/attempt/gpus.h"
 #include "node/attempt/image.h"
+#include "node/env/engine/engine_here.h"
 #include "sys/container/engines.h"
 #include "sys/file.h"
 
@@ -89,7 +90,11 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
 
 Status Enter(AttemptContext& here, ShellStep& step) {
   const ContainerSpec& spec = here.config.spec.container;
-  STOKER_ASSIGN(const EngineFacts engine, ChooseEngine(spec.engine));
+  here.log.Does("looking for an engine");
+  const EngineSearch search{spec.engine, here.config.own_system,
+                            [&here](const std::string& line) { here.log.Say("stoker: " + line); },
+                            here.log.Sink()};
+  STOKER_ASSIGN(const EngineFacts engine, EngineHere(search, step, here.runner));
   STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine));
   here.log.Does("starting the container");
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));

@@ -42,6 +42,7 @@ PlatformTraits TraitsFor(const CloudPlatformOptions& options) {
   traits.state_dir = options.dir;
   traits.notice_poll = options.notice_poll;
   traits.notes = true;
+  traits.own_system = true;
   return traits;
 }
 

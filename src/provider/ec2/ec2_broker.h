@@ -19,6 +19,7 @@ inline constexpr BrokerTraits kEc2Broker{.name = "ec2",
                                          .rents = true,
                                          .elsewhere = true,
                                          .tells_prices = true,
+                                         .runs_containers = true,
                                          .vaults = "ssm aws-secret",
                                          .vault_of_region = true};
 

@@ -19,6 +19,7 @@ inline constexpr BrokerTraits kGceBroker{.name = "gce",
                                          .rents = true,
                                          .elsewhere = true,
                                          .answers_late = true,
+                                         .runs_containers = true,
                                          .vaults = "gcp-secret"};
 
 // It needs credentials once it is asked for anything.

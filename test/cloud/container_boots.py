@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A job in a container, on machines that boot (test/lab), of EC2 and of Compute Engine: podman is
+installed by apt out of a source of packages in the lab or, with STOKER_LAB_IMAGE=engines, is of the
+image; the job's image comes out of a real registry. Preempted and resumed, and one whose machine is
+shut down by hand.
+
+    container_boots.py ec2|gcp [resumed] [shut] [nowhere]"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.lab import lab as lab_of
+from test.lab import packages
+
+THERE = os.environ.get("STOKER_LAB_IMAGE") == "engines"
+if lab_of.INSIDE not in os.environ:  # while there is a network
+    from test.containers.engines import bring
+    from test.lab import base_tree
+
+    bring("podman")
+    bring("registry")
+    packages.of(base_tree.tree(), "podman")
+lab_of.enter()
+from test.containers.engines import Engine, sbin
+from test.e2e.kit.harness import Results, parts_of
+from test.e2e.kit.job_kit import texts
+from test.ec2 import lab_world as ec2
+from test.gcp import gce_world as gcp
+from test.lab import ec2_rooms, gce_rooms
+from test.lab.cloud_world import whole
+
+CLOUD, GATE = {"ec2": (ec2, ec2_rooms.GATE), "gcp": (gcp, gce_rooms.GATE)}[sys.argv[1]]
+STEPS = {"ec2": 160, "gcp": 400}[sys.argv[1]]  # longer than a notice of half a second each
+REGISTRY = f"{GATE}:5000"
+IMAGE = f"{REGISTRY}/py:1"
+# What this kernel lets the lab's root give away (crun asks for more, for its filter of devices), and
+# what is a room's: no groups that count processes; a disk on which podman's layers can lie, as they
+# cannot on one that is an overlay.
+SETTINGS = """[containers]
+default_ulimits = ["nofile=20000:20000", "nproc=32768:32768"]
+pids_limit = 0
+[engine]
+runtime = "runc"
+"""
+FSTAB = "tmpfs /var/lib/containers tmpfs size=2g,mode=700 0 0\n"
+INSECURE = f'[[registry]]\nlocation = "{REGISTRY}"\ninsecure = true\n'
+JOB = """name: boxed
+resources: {{infra: {infra}, use_spot: true}}
+container: {image}
+workdir: .
+outputs: [result]
+run: |
+  mkdir -p result && cat /proc/1/cmdline | tr '\\0' ' ' >result/first
+  ls -d /usr/bin/apt-get 2>/dev/null || echo "another system"
+  exec python3 trainer.py {steps} --pause 0.5
+"""
+
+
+def settle(lab):
+    """What every machine's disk has from now on."""
+    source = packages.serve(packages.of(os.environ["STOKER_LAB_TREE"], "podman"), GATE)
+    plain = lab.rooms.cloud.dress
+    files = {
+        "etc/apt/sources.list": source,
+        "etc/containers/containers.conf.d/lab.conf": SETTINGS,
+        "etc/containers/registries.conf.d/lab.conf": INSECURE,
+        "etc/fstab": FSTAB,
+    }
+
+    def dress(disk, instance):
+        if plain:
+            plain(disk, instance)
+        for name, text in files.items():
+            (disk / name).parent.mkdir(parents=True, exist_ok=True)
+            (disk / name).write_text(text)
+        (disk / "usr/sbin").mkdir(parents=True, exist_ok=True)
+        shutil.copy(shutil.which("runc", path=sbin()), disk / "usr/sbin/runc")
+
+    lab.rooms.cloud.dress = dress
+
+
+class Registry:
+    """Debian's docker-registry, with one image, made of this system's Python and busybox."""
+
+    def __init__(self, lab):
+        self.folder = pathlib.Path(lab.folder) / "registry"
+        self.folder.mkdir()
+        settings = self.folder / "settings.yml"
+        settings.write_text(
+            f"version: 0.1\nlog: {{level: warn}}\nstorage: {{filesystem: {{rootdirectory: {self.folder}/held}}}}\n"
+            f"http: {{addr: '{REGISTRY}'}}\n"
+        )
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen(["docker-registry", "serve", str(settings)], stdout=log, stderr=log)
+
+    def fill(self, world):
+        engine = Engine("podman", world)
+        engine.run("tag", "localhost/py:1", IMAGE)
+        end = time.monotonic() + 30
+        while engine.run("push", "--tls-verify=false", IMAGE, check=False).returncode:
+            if time.monotonic() > end:
+                raise AssertionError((self.folder / "log").read_text()[-2000:])
+            time.sleep(0.2)
+        engine.close()
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def submitted(world, steps, image=IMAGE):
+    path = world.work / "job.yaml"
+    path.write_text(JOB.format(infra=world.infra, image=image, steps=steps))
+    return world.submit(path)
+
+
+def system_log(world, job):
+    return world.stoker("logs", "--stream", "system", job).stdout
+
+
+def boxed(machine):
+    """By the kernel: a process of the room whose root is no room's."""
+    for pid in machine.room.pids():
+        try:
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if b"trainer.py" in words and not pathlib.Path(f"/proc/{pid}/root/etc/os-release").exists():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def test_resumed(lab, check):
+    with CLOUD.World(lab, "resumed") as world:
+        job = submitted(world, STEPS)
+        first = world.machine(job, 0)
+        world.trained(first, 10, limit=240)
+        check("nothing of stoker runs outside", not world.outside(), world.outside())
+        check("its program runs in a tree of its own", boxed(first))
+        world.notice(first)
+        world.machine(job, 1, limit=180)
+        world.over(job, limit=500)
+        state, runs, reasons = world.told(job)
+        check("it succeeds on the second machine", (state, len(runs)) == ("Succeeded", 2), (state, runs, reasons))
+        check("goes on where it was", not whole(runs, STEPS, 1) and runs[1][1] >= 10, runs)
+        check("told ahead", reasons[0] == "Interrupted", reasons)
+        said = system_log(world, job)
+        check("the engine is named", "in a container of" in said and "by podman " in said, said)
+        installed = "installing podman, by apt-get" in said
+        check("it is of the image" if THERE else "it was installed, which is said", installed != THERE, said)
+        check("the image was pulled", f"the image {IMAGE} is not on this machine" in said, said)
+        check("it was another system", texts(world, job).count("another system") == 2, texts(world, job)[:4])
+        folder = world.root / "got"
+        world.stoker("get", job, "result", folder, check=True)
+        told = [each.read_text() for each in folder.glob("**/first")]
+        check("stoker was its first process", told and "__container" in told[0], told)
+
+
+def test_shut(lab, check):
+    """Somebody shuts the machine down, without a notice: the agent hears of it, and saves."""
+    with CLOUD.World(lab, "shut") as world:
+        job = submitted(world, STEPS)
+        first = world.machine(job, 0)
+        world.trained(first, 10, limit=240)
+        first.room.press()
+        world.wait_for("it is off", lambda: world.is_off(first), 180, 0.2)
+        world.over(job, limit=500)
+        state, runs, reasons = world.told(job)
+        said = system_log(world, job)
+        check("shut: it succeeds", state == "Succeeded", (state, runs, reasons, said))
+        check("shut: goes on where it was", not whole(runs, STEPS, 1), runs)
+        check("shut: told ahead", reasons[0] == "Interrupted", reasons)
+
+
+def test_nowhere(lab, check):
+    """An image that the registry has not, and a machine whose packages cannot be had: one clear error
+    each."""
+    with CLOUD.World(lab, "nowhere") as world:
+        job = submitted(world, 5, f"{REGISTRY}/none:1")
+        world.over(job)
+        told = world.stoker("show", job).stdout + system_log(world, job)
+        check("nowhere: it fails for its image", world.job(job)["state"] == "Failed" and "the registry has no such image" in told, told)
+        if THERE:
+            return
+        plain = lab.rooms.cloud.dress
+
+        def without(disk, instance):
+            plain(disk, instance)
+            (disk / "etc/apt/sources.list").write_text("")
+
+        lab.rooms.cloud.dress = without
+        job = submitted(world, 5)
+        world.over(job)
+        lab.rooms.cloud.dress = plain
+        told = world.stoker("show", job).stdout + system_log(world, job)
+        check("nowhere: it fails for its engine", "podman could not be installed by apt-get" in told and "image_id" in told, told)
+
+
+def main():
+    results = Results()
+    with CLOUD.Lab() as lab:
+        settle(lab)
+        registry = Registry(lab)
+        try:
+            with CLOUD.World(lab, "registry") as world:
+                registry.fill(world)
+            for name in sys.argv[2:] or parts_of(globals()):
+                begun = time.monotonic()
+                results.run(name, parts_of(globals())[name], lab, results.check)
+                print(f"      {name}: {time.monotonic() - begun:.1f} s", flush=True)
+        finally:
+            registry.end()
+        results.check("the lab has no bug", not lab.bugs, lab.bugs)
+    results.finish()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("STOKER", "build/release/stoker")
+    main()

@@ -20,6 +20,11 @@ SERVER = "github.com/fsouza/fake-gcs-server@v1.56.1"
 BUCKET = "stoker-test"
 
 
+def prepare():
+    """Makes the server, once: where there will be no network, before."""
+    return go_tools.tool(SERVER)
+
+
 def free_port(host):
     with socket.socket() as free:  # the server says no port of its own choice
         free.bind((host, 0))
@@ -41,7 +46,7 @@ class FakeGcs:
         self.relay = None
 
     def __enter__(self):
-        program = go_tools.tool(SERVER)
+        program = prepare()
         port = free_port(self.host)
         self.endpoint = self.behind = f"http://{self.host}:{port}"
         front = port

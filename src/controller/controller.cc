@@ -166,7 +166,8 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       if (instance.state == InstanceState::kStopped && BugIsOn("stopped-is-gone")) continue;
       seen->machines.push_back({instance.id, launch, StateOf(instance.state), instance.why,
                                 instance.freed || IsForgotten(instance), instance.up_for,
-                                instance.refusal, instance.ended_by});
+                                instance.refusal, instance.ended_by, std::nullopt,
+                                instance.own_id});
     }
   }
   return first;

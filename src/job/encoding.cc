@@ -211,6 +211,7 @@ void Fields(A& a, T& t) {
   a.Need("request", t.request);
   a("index", t.index);
   a("instance_id", t.instance_id);
+  a("own_id", t.own_id);
   a("absent_since", t.absent_since);
   a("stopped_since", t.stopped_since);
   a("starts", t.starts);

@@ -98,6 +98,7 @@ void FillRequest(Prng& prng, Request* r) {
 
 void FillLaunch(Prng& prng, Launch* l) {
   l->instance_id = AnyText(prng);
+  l->own_id = AnyText(prng);
   l->absent_since = MaybeTime(prng);
   l->stopped_since = MaybeTime(prng);
   if (prng.Chance(1, 2)) l->starts = static_cast<int>(prng.Below(9));
@@ -357,7 +358,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
-  EXPECT_EQ(CountMembers<Launch>(), 17u);
+  EXPECT_EQ(CountMembers<Launch>(), 18u);
   EXPECT_EQ(CountMembers<Attempt>(), 21u);
   EXPECT_EQ(CountMembers<Job>(), 42u);
   EXPECT_EQ(CountMembers<NodeReport>(), 37u);

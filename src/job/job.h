@@ -73,6 +73,7 @@ struct Launch {
   int request = 0;          // its number
   int index = 0;            // within the request: the machine carries its token and this
   std::string instance_id;  // "" until the provider answered
+  std::string own_id;       // InstanceSeen::own_id, for people; "" also until somebody has seen it
   // Since when its machine is seen to be off, of a job that wants it again; unset once its node has
   // spoken since. How often it was decided to have it come up in all its life, when it may be next,
   // and the newest refusal of that.

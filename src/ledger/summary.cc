@@ -86,7 +86,7 @@ void AddPlace(const Job& job, Summary* summary) {
   if (within.empty()) return;
   summary->place = Short(at.provider + "/" + within);
   summary->type = Short(ask.type);
-  summary->instance = Short(launch->instance_id);
+  summary->instance = Short(launch->own_id.empty() ? launch->instance_id : launch->own_id);
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ struct Summary {
   int attempts = 0;      // the number of the newest that there was a need for
   std::string provider;  // where the newest attempt that has begun was asked for: "local"
   // Of the same, where machines are lent: the whole place ("ec2/us-east-1a"), the type,
-  // and what the place's own tools call node 0's machine. "" also in what an older stoker wrote.
+  // and the place's own id of node 0's machine (at Google a number). "" also in what an older
+  // stoker wrote.
   std::string place, type, instance;
   WallTime created;
   std::optional<WallTime> started;  // when the program first ran on all nodes

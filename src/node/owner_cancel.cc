@@ -2,12 +2,14 @@
 #include "node/owner_cancel.h"
 
 #include "ledger/records.h"
+#include "spec/text/infra.h"
 
 namespace stoker::node {
 
 Status CancelByOwner(Ledger& ledger, const NodeIdentity& me, std::string by) {
   STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, me.request.job));
-  if (by.empty()) by = "who ended " + me.instance_id + " at " + me.request.ask.place.provider;
+  if (by.empty())
+    by = "who ended " + me.instance_id + " at " + InfraWordOf(me.request.ask.place.provider);
   return MutateJob(ledger, me.request.job,
                    [&](Job& record) -> Result<bool> {
                      const Launch* const launch = FindLaunch(record, me.launch);

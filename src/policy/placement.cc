@@ -7,6 +7,7 @@
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "spec/text/infra.h"
 
 namespace stoker {
 namespace {
@@ -175,12 +176,16 @@ bool IsRefusedForGood(const Offer& offer, const std::vector<Request>& past) {
 }
 
 std::string PlaceText(const Ask& ask) {
-  std::vector<std::string> words;
-  for (const std::string* word : {&ask.place.provider, &ask.place.account, &ask.place.region,
-                                  &ask.place.zone, &ask.type, &ask.market}) {
-    if (!word->empty()) words.push_back(*word);
+  const Place& at = ask.place;
+  const std::string& within = at.zone.empty() ? at.region : at.zone;
+  std::string text = InfraWordOf(at.provider);
+  if (!within.empty()) text += "/" + within;
+  for (const std::string* word : {&ask.type, &ask.market}) {
+    if (!word->empty()) text += " " + *word;
   }
-  return Join(words, " ");
+  if (at.account.empty()) return text;
+  // A pool is all that says where it is.
+  return within.empty() ? text + "/" + at.account : text + " of " + at.account;
 }
 
 }  // namespace stoker

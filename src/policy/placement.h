@@ -47,7 +47,8 @@ bool IsBetterElsewhere(const Request& refused, const std::vector<Offer>& offers,
 // Nothing that could change makes `offer` one to be had again.
 bool IsRefusedForGood(const Offer& offer, const std::vector<Request>& past);
 
-// "ec2 us-east-1a g6.xlarge spot": what of it is given.
+// "aws/us-east-1a g6.xlarge spot of 123456789012": what of it is given, the place as people write
+// it.
 std::string PlaceText(const Ask& ask);
 
 }  // namespace stoker

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "test/kit/places.h"
+
 namespace stoker {
 namespace {
 
@@ -67,7 +69,7 @@ TEST(Placement, AZoneWithoutRoomIsLeftForAWhile) {
   EXPECT_EQ(Chosen({kA, kB}, {NoRoom(kA, Duration::Minutes(9)), NoRoom(kA, three)}), "us-1b");
   EXPECT_EQ(Chosen({kA, kB}, {NoRoom(kA, Duration::Hours(2)), NoRoom(kA, three)}), "us-1a");
   const auto why = ChoosePlace({kA, kB}, {NoRoom(kA)}, kNow).reason;
-  EXPECT_EQ(why, "not ec2 me us-1 us-1a g6.xlarge spot: no");
+  EXPECT_EQ(why, "not aws/us-1a g6.xlarge spot of me: no");
 }
 
 TEST(Placement, AnotherTypeInThatZoneMayHaveRoom) {

@@ -46,6 +46,7 @@ struct LaunchRequest {
 
 struct InstanceSeen {
   std::string id;
+  std::string own_id{};  // the provider's own, where `id` is the name that it was given; else ""
   std::string token;
   std::string ledger_id;
   std::string job;

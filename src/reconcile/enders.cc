@@ -6,6 +6,7 @@
 
 #include "base/deliberate_bug.h"
 #include "reconcile/pass.h"
+#include "spec/text/infra.h"
 
 namespace stoker::reconcile_internal {
 namespace {
@@ -55,8 +56,8 @@ void HeedOwner(Pass& pass, const Launch& launch, const MachineSeen& machine) {
     const auto rank = std::find(mine.begin(), mine.end(), launch.number) - mine.begin();
     if (pass.CompletedAt(*attempt, static_cast<int>(rank))) return;
   }
-  const std::string& provider = pass.RequestOf(launch).ask.place.provider;
-  job.cancel = CancelRequest{pass.seen.now, "who ended " + machine.instance_id + " at " + provider};
+  const std::string place = InfraWordOf(pass.RequestOf(launch).ask.place.provider);
+  job.cancel = CancelRequest{pass.seen.now, "who ended " + machine.instance_id + " at " + place};
   pass.Changed("its owner has ended " + machine.instance_id + ": the job is cancelled");
 }
 

@@ -56,6 +56,19 @@ TEST(KeptTest, ItsOwnerEndsItSooner) {
   s.Expect("Failed (UserError 3); 1 Ended L1 (UserError 3); L1 kept; sent L1; ended m1");
 }
 
+// A minute's time to upload is for who has not said its last word.
+TEST(KeptTest, ItsOwnerDoesNotWaitForANodeThatHasEnded) {
+  Story s = Keeps();
+  s.See(End(1, 0, EndReason::kUserError, 3)).Pass().See(After(1), EndsKept()).Pass();
+  s.Expect("Failed (UserError 3); 1 Ended L1 (UserError 3); L1 kept; sent L1; ended m1");
+  Story uploads = Keeps();
+  uploads.See(End(1, 0, EndReason::kUserError, 3)).Pass().See([](Story& story) {
+    story.seen.reports[0].report.phase = NodePhase::kStopping;
+  });
+  uploads.See(After(1), EndsKept()).Pass();
+  uploads.Expect("Failed (UserError 3); 1 Ended L1 (UserError 3); L1 kept; sent L1");
+}
+
 TEST(KeptTest, AJobThatEndsOtherwiseKeepsNothing) {
   Keeps()
       .See(End(1, 0, EndReason::kCompleted))

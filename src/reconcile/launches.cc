@@ -51,6 +51,7 @@ Duration CouldReport(const Pass& pass, const Launch& launch, const MachineSeen& 
 // Whoever meets it first writes its id down with what else is to be written; of one that queues
 // at once, since for hours nothing else may be, and a later look may miss it.
 void NoteMet(Pass& pass, Launch* launch, const MachineSeen& machine) {
+  if (launch->own_id.empty()) launch->own_id = machine.own_id;
   if (!launch->instance_id.empty()) return;
   launch->instance_id = machine.instance_id;
   if (machine.state != MachineState::kQueued) return;
@@ -296,9 +297,12 @@ bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone) {
                                 launch.close_reason == CloseReason::kMoved ||
                                 launch.close_reason == CloseReason::kInterrupted ||
                                 launch.close_reason == CloseReason::kKept;
-  const bool worked = pass.NewestReport(launch.number) != nullptr;
+  const ReportSeen* report = pass.NewestReport(launch.number);
+  // One that was kept has nothing to do any more once its node has said its last word.
+  const bool over = report == nullptr || (launch.close_reason == CloseReason::kKept &&
+                                          report->report.phase == NodePhase::kEnded);
   const WallTime closed = launch.closed_at.value_or(WallTime{});
-  return !leaves_by_itself || !worked || is_gone || pass.seen.now - closed >= kLingerAfterClose;
+  return !leaves_by_itself || over || is_gone || pass.seen.now - closed >= kLingerAfterClose;
 }
 
 void ChooseTerminations(Pass& pass) {

@@ -42,7 +42,7 @@ TEST(PlacesTest, AFullZoneIsLeftForAnother) {
   s.See(NoRoomFor(1)).Pass().Expect("Pending; 1 Provisioning L1; sent L1");
   s.Pass(2).Expect("Pending; 1 Staging L2; L1 never-came; sent L2");
   EXPECT_EQ(ZoneOf(s, 2), "b");
-  EXPECT_EQ(s.job.requests[1].reason.rfind("not local a: ", 0), 0U) << s.job.requests[1].reason;
+  EXPECT_EQ(s.job.requests[1].reason.rfind("not local/a: ", 0), 0U) << s.job.requests[1].reason;
   EXPECT_NE(FindLaunch(s.job, 1)->close_why.find("another place"), std::string::npos);
 }
 
@@ -137,7 +137,7 @@ TEST(PlacesTest, AProviderThatDoesNotAnswerIsLeftForAnother) {
   ASSERT_EQ(s.job.launches.size(), 2U);
   EXPECT_EQ(s.job.requests[0].refusal->what, RefusalClass::kUnanswered);
   EXPECT_EQ(s.job.requests[1].ask.place.provider, "ec2");
-  EXPECT_EQ(s.job.requests[1].reason, "not local a: it does not answer");
+  EXPECT_EQ(s.job.requests[1].reason, "not local/a: it does not answer");
   EXPECT_EQ(s.job.attempts.back().state, AttemptState::kStaging);
 }
 

@@ -41,6 +41,7 @@ struct MachineSeen {
   std::optional<Refusal> refusal{};  // as InstanceSeen::refusal
   EndedBy ended_by = EndedBy::kUnknown;
   std::optional<BootFailure> boot{};  // it is over, and has said why it never began
+  std::string own_id{};               // as InstanceSeen::own_id
 };
 
 struct ReportSeen {

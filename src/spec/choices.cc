@@ -16,7 +16,7 @@ namespace {
 const RefusedKeys& RefusedChoiceKeys() {
   static const RefusedKeys keys = {
       {"region", "Write it behind the infra: aws/REGION"},
-      {"zone", "Write it behind the infra: aws/REGION/ZONE"},
+      {"zone", "Write it behind the infra: aws/ZONE"},
       {"labels", "They are the job's: write them beside the list"},
       {"priority", "It is the job's: write it beside the list"},
       {"job_recovery", "It is the job's: write it beside the list"},

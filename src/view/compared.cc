@@ -6,6 +6,7 @@
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "spec/text/infra.h"
 #include "view/facts.h"
 #include "view/job_row.h"
 #include "view/metrics.h"
@@ -51,7 +52,7 @@ void ReadRecordOf(const Job& job, WallTime now, Compared* out) {
   out->machine["nodes"] = std::to_string(job.num_nodes);
   if (!job.requests.empty()) {
     const Ask& ask = job.requests.back().ask;
-    Put(&out->machine, "where", ask.place.provider);
+    Put(&out->machine, "where", InfraWordOf(ask.place.provider));
     Put(&out->machine, "region", ask.place.region);
     Put(&out->machine, "zone", ask.place.zone);
     Put(&out->machine, "type", ask.type);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "job/encoding.h"
+#include "spec/text/infra.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
 #include "view/missing_file.h"
@@ -168,7 +169,7 @@ std::vector<std::string> Queued(const Job& job, const std::vector<MachineSeen>& 
     const Launch* launch = FindLaunch(job, machine.launch);
     if (launch == nullptr || launch->closed || machine.state != MachineState::kQueued) continue;
     lines.push_back("launch " + std::to_string(launch->number) + " is queued at " +
-                    Spelled(RequestOf(job, *launch).ask.place.provider) +
+                    Spelled(InfraWordOf(RequestOf(job, *launch).ask.place.provider)) +
                     (machine.why.empty() ? "" : ": " + Spelled(machine.why)));
   }
   return lines;

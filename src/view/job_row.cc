@@ -8,6 +8,7 @@
 #include "ledger/records.h"
 #include "spec/parse.h"
 #include "spec/text/arguments.h"
+#include "spec/text/infra.h"
 #include "spec/text/script_end.h"
 #include "view/facts.h"
 #include "view/metrics.h"
@@ -30,6 +31,12 @@ json MetricsJson(const Summary& job) {
 
 }  // namespace
 
+std::string WhereText(const Summary& job) {
+  const std::string& at = job.place.empty() ? job.provider : job.place;
+  const size_t slash = std::min(at.find('/'), at.size());
+  return InfraWordOf(at.substr(0, slash)) + at.substr(slash);
+}
+
 json SummaryJson(const Summary& job) {
   const auto time = [](const std::optional<WallTime>& t) {
     return t ? json(FormatRfc3339(*t)) : json(nullptr);
@@ -47,7 +54,7 @@ json SummaryJson(const Summary& job) {
           {"attempts", job.attempts},
           {"nodes", job.num_nodes},
           {"where", job.provider},
-          {"place", job.place},
+          {"place", job.place.empty() ? "" : WhereText(job)},
           {"type", job.type},
           {"instance", job.instance},
           {"created", FormatRfc3339(job.created)},

@@ -16,6 +16,8 @@
 namespace stoker {
 
 nlohmann::json SummaryJson(const Summary& job);
+// Where it is, as people write it for --infra: "aws/us-east-1a", "local".
+std::string WhereText(const Summary& job);
 
 // In the order of the job file.
 using Hyperparameters = std::vector<std::pair<std::string, std::string>>;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "test/kit/places.h"
+
 namespace stoker {
 namespace {
 
@@ -21,6 +23,31 @@ TEST(JobRow, WhatTheProgramSaidCountsMoreThanItsCommand) {
   spec.argv = {"python", "train.py", "--lr", "0.1", "--api-key", "hunter2"};
   const Pairs expected = {{"lr", "0.2"}, {"api_key", "***"}};
   EXPECT_EQ(HyperparametersOf(&spec, {{"lr", "0.2"}}), expected);
+}
+
+TEST(JobRow, ThePlaceAsPeopleWriteIt) {
+  Summary job;
+  job.provider = "local";
+  EXPECT_EQ(WhereText(job), "local");
+  job.provider = "ec2";
+  EXPECT_EQ(WhereText(job), "aws");
+  job.place = "ec2/us-east-1a";
+  EXPECT_EQ(WhereText(job), "aws/us-east-1a");
+  EXPECT_EQ(SummaryJson(job)["place"], "aws/us-east-1a");
+  job.provider = "gce";
+  job.place = "gce/us-central1-a";
+  EXPECT_EQ(WhereText(job), "gcp/us-central1-a");
+}
+
+// An id that a place has beside the name that it was given is what it is known by there.
+TEST(JobRow, TheOwnIdOfAMachine) {
+  Job job;
+  Request& request = AppendRequest(job, {0});
+  request.ask.place = {"gce", "p", "us-central1", "us-central1-a"};
+  job.launches[0].instance_id = "stoker-x-0";
+  EXPECT_EQ(SummaryOf(job).instance, "stoker-x-0");
+  job.launches[0].own_id = "4711";
+  EXPECT_EQ(SummaryOf(job).instance, "4711");
 }
 
 }  // namespace

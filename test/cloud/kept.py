@@ -55,6 +55,12 @@ def test_kept(lab, check):
         check("show says until when, what it costs, and how to end it", "is kept until" in shown and f"stoker cancel {job}" in shown, shown)
         listed = [each for each in world.json("ls") if each["id"] == job][0]
         check("so does ls --json", listed["kept_until"] == launch["kept_until"], listed)
+        own = str(machine.id)  # at Google a number
+        check("ls has the place's own id of its machine", listed["instance"] == own, (listed, launch))
+        check("show has it, too, and the name", own in shown and lab.id(machine) in shown, shown)
+        place = listed["place"]
+        told = [line for line in world.stoker("ls").stdout.splitlines() if job in line]
+        check("the place is as --infra takes it", place in shown and place.startswith(lab.infra) and place in told[0], (told, shown))
         told = world.json("gc")["cloud"]["things"]
         over = [each for each in told if each["job"] == job and each["over"]]
         check("gc does not end it", not over and not lab.ended(machine), told)

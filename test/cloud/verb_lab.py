@@ -20,6 +20,9 @@ def enter():
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
         return
+    from test import fake_gcs
+
+    fake_gcs.prepare()  # while there is a network
     os.environ[INSIDE] = "1"
     words = ["unshare", "--net", "--kill-child", "--fork"]
     if os.geteuid() != 0:

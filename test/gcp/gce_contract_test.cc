@@ -239,6 +239,7 @@ TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
   for (int look = 0; look < 2; ++look) {
     const auto all = gce.Describe("ledger", "job");
     ASSERT_EQ(all->size(), 1U);
+    EXPECT_TRUE(WholeNumber(all->front().own_id, 1, INT64_MAX)) << all->front().own_id;
     EXPECT_EQ(all->front().state, InstanceState::kGone);
     EXPECT_TRUE(all->front().freed);
     EXPECT_EQ(all->front().ended_by, EndedBy::kPlatform);

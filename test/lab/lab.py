@@ -31,9 +31,11 @@ def enter():
         sys.exit(f"the lab needs root, or user namespaces with subordinate ids: {why}")
     if os.geteuid() != 0:
         os.environ[held.BARE] = "1"
+    from test import fake_gcs
     from test.lab import base_tree
 
-    os.environ["STOKER_LAB_TREE"] = base_tree.tree()  # while there is a network
+    os.environ["STOKER_LAB_TREE"] = base_tree.tree()  # while there is a network, as what follows
+    fake_gcs.prepare()
     folder = tempfile.mkdtemp(prefix="stoker-rooms-")
     before = seen_outside()
     words = "unshare --net --mount --pid --fork --kill-child --mount-proc".split()

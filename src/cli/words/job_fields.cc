@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ledger/index.h"
 #include "metrics/numbers.h"
+#include "view/job_row.h"
 #include "view/metrics.h"
 
 namespace stoker::cli {
@@ -31,7 +32,7 @@ std::optional<FieldValue> Fact(const Summary& job, const std::string& name, Wall
   if (name == "reason") return FieldValue{std::string(Name(job.reason)), {}};
   if (name == "user") return FieldValue{job.user, {}};
   if (name == "host") return FieldValue{job.host, {}};
-  if (name == "where") return FieldValue{job.place.empty() ? job.provider : job.place, {}};
+  if (name == "where") return FieldValue{WhereText(job), {}};
   if (name == "type") return FieldValue{job.type, {}};
   if (name == "instance") return FieldValue{job.instance, {}};
   if (name == "command") return FieldValue{job.command, {}};

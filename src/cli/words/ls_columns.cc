@@ -70,23 +70,20 @@ std::vector<LsColumn> Always(Context& context) {
   const auto age = [now](const Summary& job) {
     return HumanDuration(std::max(Duration{}, now - job.created));
   };
-  return {
-      {"JOB", {}, [](const Summary& job) { return job.id; }},
-      {"NAME", {10, 0}, [](const Summary& job) { return job.name; }},
-      {"STATUS", {}, status},
-      {"ATTEMPT", {0, 5}, [](const Summary& job) { return std::to_string(job.attempts); }},
-      {"NODES", {0, 6}, [](const Summary& job) { return std::to_string(job.num_nodes); }},
-      {"AGE", {0, 1}, age},
-      {"DURATION", {0, 4}, duration},
-      {"WHERE",
-       {0, 7},
-       [](const Summary& job) { return Printable(job.place.empty() ? job.provider : job.place); }},
-      {"TYPE", {0, 8}, [](const Summary& job) { return Printable(job.type); }},
-      {"INSTANCE", {0, 9}, [](const Summary& job) { return Printable(job.instance); }},
-      {"REASON", {12, 0}, Reason},
-      {"TAGS", {8, 3}, Tags},
-      {"NOTE", {12, 3}, [](const Summary& job) { return Printable(NoteOf(job)); }},
-      {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
+  return {{"JOB", {}, [](const Summary& job) { return job.id; }},
+          {"NAME", {10, 0}, [](const Summary& job) { return job.name; }},
+          {"STATUS", {}, status},
+          {"ATTEMPT", {0, 5}, [](const Summary& job) { return std::to_string(job.attempts); }},
+          {"NODES", {0, 6}, [](const Summary& job) { return std::to_string(job.num_nodes); }},
+          {"AGE", {0, 1}, age},
+          {"DURATION", {0, 4}, duration},
+          {"WHERE", {0, 7}, [](const Summary& job) { return Printable(WhereText(job)); }},
+          {"TYPE", {0, 8}, [](const Summary& job) { return Printable(job.type); }},
+          {"INSTANCE", {0, 9}, [](const Summary& job) { return Printable(job.instance); }},
+          {"REASON", {12, 0}, Reason},
+          {"TAGS", {8, 3}, Tags},
+          {"NOTE", {12, 3}, [](const Summary& job) { return Printable(NoteOf(job)); }},
+          {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
 }
 
 // Only there when --columns names them.

@@ -86,6 +86,7 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   const BrokerTraits* const there = TraitsOf(request.ask.place.provider);
   if (launch != nullptr && there != nullptr && there->rents && !launch->instance_id.empty()) {
     text += ", " + Spelled(launch->instance_id);
+    if (!launch->own_id.empty()) text += " (" + Spelled(launch->own_id) + ")";
     if (there->tells_prices) text += ", " + PriceText(PriceOf(job, *launch));
   }
   if (!request.reason.empty()) text += ", " + Spelled(request.reason);

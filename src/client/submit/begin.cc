@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "client/submit/late_answers.h"
+#include "spec/text/infra.h"
 
 namespace stoker::client {
 namespace {
@@ -32,7 +33,7 @@ void SayRefusals(Client& client, const Job& job) {
   for (const Request& request : job.requests) {
     if (!request.refusal || request.refusal->message.empty()) continue;
     const Place& at = request.ask.place;
-    client.Say((at.zone.empty() ? Printable(at.provider) : Printable(at.zone)) + ": " +
+    client.Say(Printable(InfraWordOf(at.provider) + (at.zone.empty() ? "" : "/" + at.zone)) + ": " +
                Printable(request.refusal->message));
   }
 }

@@ -96,7 +96,7 @@ Instance InstanceOf(const Json& json, WallTime now) {
   Instance out;
   InstanceSeen& seen = out.seen;
   seen.id = Text(json, "name");
-  out.number = Text(json, "id");
+  seen.own_id = Text(json, "id");
   out.zone = LastPart(Text(json, "zone"));
   out.type = LastPart(Text(json, "machineType"));
   out.fingerprint = Text(json, "labelFingerprint");

@@ -47,7 +47,6 @@ struct Instance {
   std::string fingerprint;  // of the labels
   std::string zone, type, market;
   std::vector<std::string> policies;  // of resources, by name: placement, schedules
-  std::string number;                 // Google's own id
   // It is being made for the first time, and Google may still find that there is no room.
   bool unsure = false;
 };

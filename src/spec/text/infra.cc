@@ -68,6 +68,13 @@ Status Unknown(const std::string& what, const std::string& word, const std::stri
                 near.empty() ? AllForms() : "Did you mean '" + near + "'?");
 }
 
+// Regions end with their first number, and names of their zones go on behind it: us-east-1a,
+// us-west-2-lax-1a, us-central1-a. Source: "Regions and Zones" of Amazon EC2 and of Compute Engine.
+std::string RegionIn(const std::string& name) {
+  const size_t number = name.find_first_of("0123456789");
+  return name.substr(0, name.find_first_not_of("0123456789", number));
+}
+
 }  // namespace
 
 void LearnInfra(std::string_view provider, const InfraKind& kind) {
@@ -98,12 +105,23 @@ Result<std::string> CheckInfra(std::string_view what_is_set, std::string_view wo
     return Status(Code::kInvalid, "'" + what + "': " + parts[0] + wrong + Quoted(text),
                   "Write " + std::string(kind.form));
   }
+  if (behind == 1 && kind.most == 2) {
+    const std::string region = RegionIn(parts[1]);
+    if (region != parts[1]) parts.insert(parts.begin() + 1, region);
+  }
   return Join(parts, "/");
 }
 
 bool MakesMachines(std::string_view infra) {
   const KnownKind* known = FindKind(Split(infra, '/')[0]);
   return known != nullptr && known->kind.makes;
+}
+
+std::string InfraWordOf(std::string_view provider) {
+  for (const KnownKind& known : AllKinds()) {
+    if (known.provider == provider) return known.kind.word;
+  }
+  return std::string(provider);
 }
 
 Infra ParseInfra(std::string_view word) {

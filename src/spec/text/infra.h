@@ -35,12 +35,17 @@ struct InfraKind {
 // is parsed and before there is a second thread (provider/registry.h). "local" is known without.
 void LearnInfra(std::string_view provider, const InfraKind& kind);
 
-// The word in the form that is kept, its first part in small letters. kInvalid, with what to do:
+// The word in the form that is kept, its first part in small letters, a zone that was given
+// without its region behind that. kInvalid, with what to do:
 // it is none, or one that is not built. `what`: the key or flag that it is the value of.
 Result<std::string> CheckInfra(std::string_view what, std::string_view word);
 
 // Does the provider of a word that CheckInfra gave make machines (InfraKind::makes)?
 bool MakesMachines(std::string_view infra);
+
+// What people write for a provider by its name in records: "aws" for "ec2"; of one that is not
+// known, the name.
+std::string InfraWordOf(std::string_view provider);
 
 // Of a word that CheckInfra gave; of any other, its text up to the first '/' is the provider.
 Infra ParseInfra(std::string_view word);

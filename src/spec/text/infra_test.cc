@@ -17,6 +17,29 @@ TEST(Infra, PartsOfAWord) {
   EXPECT_EQ(ParseInfra("other/a/b"), (Infra{"other", "a", "b"}));
 }
 
+TEST(Infra, AZoneNamesItsRegion) {
+  for (const auto& [given, kept] : std::vector<std::pair<std::string, std::string>>{
+           {"aws/us-east-1a", "aws/us-east-1/us-east-1a"},
+           {"aws/us-west-2-lax-1a", "aws/us-west-2/us-west-2-lax-1a"},
+           {"gcp/us-central1-a", "gcp/us-central1/us-central1-a"},
+           {"gcp/us-central1/us-central1-a", "gcp/us-central1/us-central1-a"},
+           {"aws/us-gov-west-1", "aws/us-gov-west-1"},
+           {"gcp/us-central1", "gcp/us-central1"},
+           {"gcp/nowhere", "gcp/nowhere"},
+           {"slurm/gpu2-big", "slurm/gpu2-big"}}) {
+    const auto word = CheckInfra("--infra", given);
+    ASSERT_TRUE(word.ok()) << given;
+    EXPECT_EQ(*word, kept);
+  }
+}
+
+TEST(Infra, WordsOfProvidersInRecords) {
+  EXPECT_EQ(InfraWordOf("ec2"), "aws");
+  EXPECT_EQ(InfraWordOf("gce"), "gcp");
+  EXPECT_EQ(InfraWordOf("local"), "local");
+  EXPECT_EQ(InfraWordOf("another"), "another");
+}
+
 TEST(Infra, CapitalsOfTheFirstPartDoNotCount) {
   const auto word = CheckInfra("--infra", "LOCAL");
   ASSERT_TRUE(word.ok());

@@ -106,7 +106,7 @@ void ReadAws(const YamlNode& node, SpecReader* reader, AwsSpec* aws) {
                    {"security_groups", groups},
                    {"metadata_tags", metadata_tags}},
                   {{"region", "Write it behind the infra: aws/REGION"},
-                   {"zone", "Write it behind the infra: aws/REGION/ZONE"},
+                   {"zone", "Write it behind the infra: aws/ZONE"},
                    {"instance_type", "Write 'resources.instance_type'"},
                    {"vpc", "Name subnets of it: 'aws.subnet'"},
                    {"market", "A capacity block is known by its 'aws.capacity_reservation'"}});

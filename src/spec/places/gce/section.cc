@@ -26,7 +26,7 @@ void ReadGcp(const YamlNode& node, SpecReader* reader, GcpSpec* gcp) {
   };
   reader->ReadMap(node, "gcp", {{"placement", placement}},
                   {{"region", "Write it behind the infra: gcp/REGION"},
-                   {"zone", "Write it behind the infra: gcp/REGION/ZONE"},
+                   {"zone", "Write it behind the infra: gcp/ZONE"},
                    {"instance_type", "Write 'resources.instance_type'"},
                    {"project", "It is a setting: stoker config set gcp.project PROJECT"},
                    {"network", "It is a setting: stoker config set gcp.network NAME"},

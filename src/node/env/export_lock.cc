@@ -42,13 +42,13 @@ Status AddIndexes(const std::vector<ProjectIndex>& indexes, const std::string& e
   return sys::WriteFileAtomic(exported, IndexLines(indexes) + text, 0600, false);
 }
 
-Status SayWithoutHash(const EnvMaker& by, const std::string& exported) {
+Status SayWithoutHash(const EnvMaker& by, const std::string& lock, const std::string& exported) {
   STOKER_ASSIGN(const std::string text, sys::ReadFile(exported, 1 << 20));
   std::vector<std::string> without = WithoutHash(text);
   if (without.empty()) return Status::Ok();
   const size_t more = without.size() - std::min(without.size(), kMostTold);
   without.resize(without.size() - more);
-  by.Say("uv.lock has no hash of " + WithoutPasswords(Join(without, ", ")) +
+  by.Say(lock + " has no hash of " + WithoutPasswords(Join(without, ", ")) +
          (more > 0 ? " and " + std::to_string(more) + " more" : "") +
          ", which lies here, comes from git, or whose index tells none; other hashes are checked");
   return Status::Ok();
@@ -66,12 +66,10 @@ Result<bool> ExportLock(const EnvMaker& by, const ProjectAsk& ask,
     STOKER_ASSIGN(command, UvExport(by, ask, to, &plain));
     instead = "uv export --frozen --no-dev --emit-index-url -o requirements.txt";
   } else if (ask.file == "poetry.lock") {
-    command =
-        by.Command({"poetry", "export", "-f", "requirements.txt", "--without-hashes", "-o", to});
+    command = by.Command({"poetry", "export", "-f", "requirements.txt", "-o", to});
     instead = "poetry export -f requirements.txt -o requirements.txt";
   } else {
-    command =
-        by.Command({"pdm", "export", "--prod", "--without-hashes", "-f", "requirements", "-o", to});
+    command = by.Command({"pdm", "export", "--prod", "-f", "requirements", "-o", to});
     instead = "pdm export --prod -f requirements -o requirements.txt";
   }
   TextSink said;
@@ -79,7 +77,7 @@ Result<bool> ExportLock(const EnvMaker& by, const ProjectAsk& ask,
   if (by.step.cancelled()) return exit.status();
   if (exit.ok() && exit->ShellCode() == 0 && sys::FileExists(to)) {
     if (plain && !indexes.empty()) STOKER_TRY(AddIndexes(indexes, to));
-    if (by_uv) STOKER_TRY(SayWithoutHash(by, to));
+    STOKER_TRY(SayWithoutHash(by, ask.file, to));
     return true;
   }
   const bool absent = exit.ok() ? exit->ShellCode() == 127 : exit.status().Is(Code::kNotFound);

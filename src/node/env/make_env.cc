@@ -117,10 +117,10 @@ bool LacksParts(const std::string& asked) {
   return Lacks(asked, "venv") || Lacks(asked, "ensurepip");
 }
 
-// uv.lock has none of what lies in the folder or comes from git, which pip's way, all or none, does
+// A lock has none of what lies in the folder or comes from git, which pip's way, all or none, does
 // not know.
 bool HashesOfSome(const EnvWanted& wanted) {
-  return wanted.source == "uv.lock" && !WithoutHash(wanted.text).empty();
+  return EndsWith(wanted.source, ".lock") && !WithoutHash(wanted.text).empty();
 }
 
 Result<Tools> FindTools(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted,
@@ -179,7 +179,8 @@ Status MakeFolder(const EnvMaker& by, EnvWay way, const Tools& tools, const std:
 Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
   std::string file = wanted.requirements;
   if (HashesOfSome(wanted)) {
-    by.Say("pip checks hashes of all packages or of none: those of uv.lock are not checked");
+    by.Say("pip checks hashes of all packages or of none: those of " + wanted.source +
+           " are not checked");
     file += ".plain";
     STOKER_TRY(sys::WriteFileAtomic(file, DropHashes(wanted.text), 0600, false));
   }

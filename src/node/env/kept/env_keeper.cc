@@ -70,12 +70,11 @@ Status Send(Sending& to, const EnvPart& part, int fd) {
 }
 
 Result<EnvManifest> SendParts(Sending& to, const EnvTree& tree) {
-  const std::vector<std::string> parts = PartsOf(tree);
-  const PartWriter writer{to.what.folder, tree, parts, to.stop, to.what.holds_secret};
+  const PartWriter writer{to.what.folder, tree, to.stop, to.what.holds_secret};
   EnvManifest manifest{VersionOf(to.what.folder), Platform(), "", {}};
-  for (const std::string& path : parts) {
+  for (const PartPlan& plan : PlanParts(tree)) {
     STOKER_ASSIGN(const sys::ScopedFd fd, OpenScratch(to.what.scratch));
-    STOKER_ASSIGN(const WrittenPart written, WritePart(writer, path, fd.get()));
+    STOKER_ASSIGN(const WrittenPart written, WritePart(writer, plan, fd.get()));
     if (written.names_folder) manifest.bound = to.what.folder;
     STOKER_TRY(Send(to, written.part, fd.get()));
     manifest.parts.push_back(written.part);

@@ -183,34 +183,49 @@ std::string StampOf(const EnvTree& tree) {
   return sum.Hex();
 }
 
-std::vector<std::string> PartsOf(const EnvTree& tree) {
-  constexpr std::string_view kPackages = "/site-packages/";
-  std::map<std::string, int64_t> sizes;
-  for (const auto& [path, entry] : tree) {
+std::vector<PartPlan> PlanParts(const EnvTree& tree) {
+  // Of the package that the entry lies in, or is; "" = of none.
+  const auto package_of = [](const std::string& path) {
+    constexpr std::string_view kPackages = "/site-packages/";
     const size_t at = path.find(kPackages);
-    if (at == std::string::npos || !S_ISREG(entry.mode)) continue;
-    const size_t end = path.find('/', at + kPackages.size());
-    if (end != std::string::npos) sizes[path.substr(0, end)] += entry.size;
+    return at == std::string::npos ? "" : path.substr(0, path.find('/', at + kPackages.size()));
+  };
+  std::map<std::string, int64_t> sizes;
+  std::vector<PartPlan> files;
+  for (const auto& [path, entry] : tree) {
+    const size_t slash = path.rfind('/');
+    if (!S_ISREG(entry.mode) || slash == std::string::npos) continue;
+    if (entry.size > kLargeFile) files.push_back({path.substr(0, slash), {path}});
+    if (const std::string package = package_of(path); package != path && entry.size <= kLargeFile) {
+      sizes[package] += entry.size;
+    }
   }
-  std::vector<std::string> parts = {""};
-  for (const auto& [path, size] : sizes) {
-    if (size > kLargePackage) parts.push_back(path);
+  PartPlan rest;
+  std::map<std::string, PartPlan> packages;
+  for (const auto& [path, entry] : tree) {
+    const bool apart = S_ISREG(entry.mode) && entry.size > kLargeFile;
+    if (apart && path.find('/') != std::string::npos) continue;
+    const std::string package = package_of(path);
+    const auto size = sizes.find(package);
+    if (package.empty() || size == sizes.end() || size->second <= kLargePackage) {
+      rest.entries.push_back(path);
+    } else if (path != package) {
+      packages[package].path = package;
+      packages[package].entries.push_back(path);
+    }
   }
-  return parts;
+  std::vector<PartPlan> plans = {std::move(rest)};
+  for (auto& [path, plan] : packages) plans.push_back(std::move(plan));
+  for (PartPlan& file : files) plans.push_back(std::move(file));
+  return plans;
 }
 
-Result<WrittenPart> WritePart(const PartWriter& by, const std::string& path, int out) {
-  const auto of = [&](const std::string& entry) {
-    if (!path.empty()) return IsBelow(entry, path);
-    return std::none_of(by.parts.begin(), by.parts.end(), [&](const std::string& part) {
-      return !part.empty() && (entry == part || IsBelow(entry, part));
-    });
-  };
+Result<WrittenPart> WritePart(const PartWriter& by, const PartPlan& plan, int out) {
   int64_t expected = 0;
-  for (const auto& [entry, seen] : by.tree) expected += of(entry) ? seen.size : 0;
-  Archive archive(by, path, out, expected);
-  for (const auto& [entry, seen] : by.tree) {
-    if (of(entry)) STOKER_TRY(archive.Add(entry, seen).WithContext(by.folder));
+  for (const std::string& entry : plan.entries) expected += by.tree.at(entry).size;
+  Archive archive(by, plan.path, out, expected);
+  for (const std::string& entry : plan.entries) {
+    STOKER_TRY(archive.Add(entry, by.tree.at(entry)).WithContext(by.folder));
   }
   return archive.Finish();
 }

@@ -47,6 +47,8 @@ class KeptTest : public ::testing::Test {
     Write(folder + kPackages + "/__pycache__/six.pyc", "code");
     Write(folder + kPackages + "/torch/__init__.py", "");
     Write(folder + kPackages + "/torch/big.so", std::string(kLargePackage + 1, 't'));
+    Write(folder + kPackages + "/nvidia/__init__.py", "");
+    if (huge_) Write(folder + kPackages + "/nvidia/lib/huge.so", std::string(kLargeFile + 1, 'n'));
     if (noted) Note(folder);
     return folder;
   }
@@ -80,12 +82,14 @@ class KeptTest : public ::testing::Test {
   MemoryStore memory_;
   std::string said_;
   std::atomic<bool> stopped_{false};
+  bool huge_ = false;  // with a file that is a part of its own
 };
 
 TEST_F(KeptTest, GoesInAndComesOutElsewhere) {
+  huge_ = true;
   const std::string built = Build("built");
   ASSERT_TRUE(Keep(memory_, built).ok()) << said_;
-  EXPECT_EQ(Keys().size(), 4U) << "two parts, a manifest, a mark";
+  EXPECT_EQ(Keys().size(), 5U) << "three parts, a manifest, a mark";
   EXPECT_EQ(ReadEnvNote(built)->stamp, kKeptStamp);
   const std::string other = At("a longer path, with spaces");
   const auto taken = Take(memory_, other);
@@ -93,6 +97,7 @@ TEST_F(KeptTest, GoesInAndComesOutElsewhere) {
   EXPECT_EQ(Shape(other), Shape(built));
   EXPECT_EQ(*sys::ReadFile(other + kPackages + "/six.py"), "x = 1\n");
   EXPECT_FALSE(sys::DirExists(other + kPackages + "/__pycache__"));
+  EXPECT_FALSE(sys::DirExists(other + "/.stoker-parts"));
   char link[64] = {};
   EXPECT_GT(::readlink((other + "/bin/python").c_str(), link, sizeof link - 1), 0);
   EXPECT_STREQ(link, "/opt/py/bin/python3");
@@ -102,18 +107,45 @@ TEST_F(KeptTest, GoesInAndComesOutElsewhere) {
 }
 
 TEST_F(KeptTest, TheSameFilesAreTheSamePartsWhereverTheyLie) {
-  const std::vector<std::string> parts = PartsOf(*SeeEnv(Build("a")));
-  ASSERT_EQ(parts, (std::vector<std::string>{"", std::string(kPackages).substr(1) + "/torch"}));
+  huge_ = true;
+  const std::vector<PartPlan> plans = PlanParts(*SeeEnv(Build("a")));
+  const std::string packages = std::string(kPackages).substr(1);
+  ASSERT_EQ(plans.size(), 3U);
+  EXPECT_EQ(plans[0].path, "");
+  EXPECT_EQ(plans[1].path, packages + "/torch");
+  EXPECT_EQ(plans[2].path, packages + "/nvidia/lib") << "a large file, its package is small";
+  EXPECT_EQ(plans[2].entries, std::vector<std::string>{packages + "/nvidia/lib/huge.so"});
   Build("another place");
-  for (const std::string& part : parts) {
+  for (const PartPlan& plan : plans) {
     std::vector<std::string> sums;
     for (const char* name : {"a", "another place"}) {
       const EnvTree tree = *SeeEnv(At(name));
-      const PartWriter writer{At(name), tree, parts, [] { return false; }, {}};
+      const PartWriter writer{At(name), tree, [] { return false; }, {}};
       sys::ScopedFd out(::open("/dev/null", O_WRONLY));
-      sums.push_back(WritePart(writer, part, out.get())->part.sha256);
+      sums.push_back(WritePart(writer, plan, out.get())->part.sha256);
     }
-    EXPECT_EQ(sums[0], sums[1]) << part;
+    EXPECT_EQ(sums[0], sums[1]) << plan.path;
+  }
+}
+
+// Nothing is unpacked through a link that another part has made, nor over what is there.
+TEST_F(KeptTest, PartsThatDoNotFitAreDamage) {
+  const std::string built = Build("built");
+  ASSERT_TRUE(Keep(memory_, built).ok());
+  const EnvManifest whole = *(*FindEnv(memory_, kKey))->manifest;
+  ASSERT_TRUE(sys::MakeDirs(At("elsewhere")).ok());
+  for (const bool link : {true, false}) {
+    EnvManifest manifest = whole;
+    manifest.parts[1].path = link ? "lib64/site-packages" : "bin";
+    if (!link) manifest.parts[1] = manifest.parts[0], manifest.parts[1].path = "lib";
+    if (!link) manifest.parts.push_back(manifest.parts[1]);
+    ASSERT_TRUE(memory_.Put(paths::EnvManifest(kKey), EncodeEnv(manifest)).ok());
+    const auto taken = Take(memory_, At("other"));
+    EXPECT_FALSE(taken->taken);
+    EXPECT_TRUE(taken->damaged) << said_;
+    EXPECT_NE(said_.find(link ? "lib64 is not a folder" : "two parts hold"), std::string::npos)
+        << said_;
+    said_.clear();
   }
 }
 
@@ -211,6 +243,7 @@ TEST_F(KeptTest, EndedAnywhereItLeavesNothingThatCounts) {
 
 // Real processes and a store on a disk: twenty moments of sending, and of unpacking.
 TEST_F(KeptTest, KilledAnywhereItLeavesNothingThatCounts) {
+  huge_ = true;
   const std::string built = Build("built");
   const std::string shape = Shape(built);
   Prng prng(9);

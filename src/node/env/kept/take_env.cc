@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/env/kept/take_env.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "base/text.h"
@@ -20,9 +23,11 @@ namespace stoker::node {
 namespace {
 
 constexpr char kNote[] = "/.stoker-store";
-constexpr int kAtOnce = 4;
+// While they are unpacked: what a killed one left goes with the folder that it lies in.
+constexpr char kParts[] = "/.stoker-parts";
+constexpr int kAtOnce = 8;
 
-Status FetchPart(const EnvTaker& by, const EnvPart& part, const std::string& folder) {
+Status FetchPart(const EnvTaker& by, const EnvPart& part, const std::string& to) {
   STOKER_ASSIGN(const auto download, OpenEnvPart(by.store, part));
   const pack::ByteSource source = [&](char* buffer, int64_t size) -> Result<int64_t> {
     if (by.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
@@ -30,27 +35,63 @@ Status FetchPart(const EnvTaker& by, const EnvPart& part, const std::string& fol
   };
   pack::ExtractOptions options;
   options.sha256 = part.sha256;
-  return pack::Extract(source, part.path.empty() ? folder : folder + "/" + part.path, options)
-      .WithContext(paths::EnvPart(part.sha256));
+  return pack::Extract(source, to, options).WithContext(paths::EnvPart(part.sha256));
 }
 
-// The others lie in folders that the first makes.
-Status FetchParts(const EnvTaker& by, const std::vector<EnvPart>& parts,
-                  const std::string& folder) {
-  STOKER_TRY(FetchPart(by, parts[0], folder));
-  std::atomic<size_t> next{1};
+// Each into `to`/INDEX, the largest first.
+Status FetchParts(const EnvTaker& by, const std::vector<EnvPart>& parts, const std::string& to) {
+  std::vector<size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return parts[a].bytes > parts[b].bytes; });
+  std::atomic<size_t> next{0};
   std::mutex mutex;
   Status first;
   ThreadCrew().Work(kAtOnce, [&](int) {
-    for (size_t at = next++; at < parts.size(); at = next++) {
-      Status got = FetchPart(by, parts[at], folder);
+    for (size_t at = next++; at < order.size(); at = next++) {
+      Status got = FetchPart(by, parts[order[at]], to + "/" + std::to_string(order[at]));
       if (got.ok()) continue;
       const std::lock_guard lock(mutex);
       if (first.ok()) first = std::move(got);
-      next = parts.size();
+      next = order.size();
     }
   });
   return first;
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+Status MoveInto(const std::string& from, const std::string& to) {
+  STOKER_ASSIGN(const auto entries, sys::ListDir(from));
+  for (const sys::DirEntry& entry : entries) {
+    const std::string old = from + "/" + entry.name, name = to + "/" + entry.name;
+    struct stat info {};
+    if (::lstat(name.c_str(), &info) != 0) {
+      if (::rename(old.c_str(), name.c_str()) == 0) continue;
+      return ErrnoStatus("moving " + old + " to " + name, errno);
+    }
+    if (!entry.is_dir || !S_ISDIR(info.st_mode)) {
+      return Status(Code::kCorrupt, "two parts hold " + name);
+    }
+    STOKER_TRY(MoveInto(old, name));
+  }
+  return Status::Ok();
+}
+
+// What was unpacked to `from` goes to `folder`/`path`, through no link.
+Status PlacePart(const std::string& from, const std::string& folder, const std::string& path) {
+  std::string to = folder;
+  for (const std::string& name : Split(path, '/')) {
+    if (name.empty()) continue;  // of ""
+    to += "/" + name;
+    if (::mkdir(to.c_str(), 0777) != 0 && errno != EEXIST)
+      return ErrnoStatus("making " + to, errno);
+    if (!IsFolder(to)) return Status(Code::kCorrupt, to + " is not a folder");
+  }
+  return MoveInto(from, to);
 }
 
 // Where the environment was made, these were links to that machine's interpreter.
@@ -74,7 +115,13 @@ Status LinkPython(const std::string& folder, const std::string& python) {
 Status Unpack(const EnvTaker& by, const EnvManifest& manifest, const std::string& folder,
               const std::string& python) {
   STOKER_TRY(sys::RemoveTree(folder));
-  STOKER_TRY(FetchParts(by, manifest.parts, folder));
+  const std::string parts = folder + kParts;
+  STOKER_TRY(sys::MakeDirs(parts));
+  STOKER_TRY(FetchParts(by, manifest.parts, parts));
+  for (size_t at = 0; at < manifest.parts.size(); ++at) {
+    STOKER_TRY(PlacePart(parts + "/" + std::to_string(at), folder, manifest.parts[at].path));
+  }
+  STOKER_TRY(sys::RemoveTree(parts));
   STOKER_TRY(LinkPython(folder, python));
   return by.check(folder + "/bin/python");
 }

@@ -56,6 +56,7 @@ void LogPump::Run() {
     woken_ = false;
     lock.unlock();
     std::optional<MonoTime> next = shipper_->Step();
+    *shipped_ = shipper_->shipped_end();
     MonoTime now = clock_.Mono();
     lock.lock();
     changed_.notify_all();  // ShipAll looks again

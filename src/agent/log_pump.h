@@ -2,7 +2,9 @@
 // Log capture of one task, ready to use: a LogSpool, its LogShipper, and the thread that steps it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,6 +38,8 @@ class LogPump {
   void SetBegun();
   // The machine is to go: lines go to the store at once. False: that was withdrawn. Any thread.
   void SetLeaving(bool leaving);
+  // One past the last record in the store, as it moves; stays when this goes.
+  std::shared_ptr<const std::atomic<int64_t>> shipped() const { return shipped_; }
   // "" or what does not work at the moment: the store, the disk.
   std::string trouble() const;
 
@@ -48,6 +52,7 @@ class LogPump {
   Clock& clock_;
   std::unique_ptr<LogSpool> spool_;
   std::unique_ptr<LogShipper> shipper_;
+  const std::shared_ptr<std::atomic<int64_t>> shipped_ = std::make_shared<std::atomic<int64_t>>(1);
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;

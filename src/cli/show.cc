@@ -9,6 +9,7 @@
 #include "cli/words/ran_text.h"
 #include "cli/words/story.h"
 #include "client/clear/removals.h"
+#include "client/cloud_logs.h"
 #include "client/open/full_store.h"
 #include "client/tiers.h"
 #include "client/unsaved_here.h"
@@ -84,6 +85,22 @@ std::string ToldRows(const std::vector<ToldWhom>& told) {
   return rows;
 }
 
+void AddCloudLogs(const std::vector<CloudLogQuery>& all, nlohmann::json* out) {
+  for (const CloudLogQuery& one : all) {
+    (*out)["cloud_logs"].push_back(
+        {{"title", one.title}, {"command", one.command}, {"console", one.console}});
+  }
+}
+
+std::string CloudLogRows(const std::vector<CloudLogQuery>& all) {
+  std::string rows;
+  for (const CloudLogQuery& one : all) {
+    rows += "  cloud log   " + one.title + ": " + Printable(one.command) + "\n              " +
+            Printable(one.console) + "\n";
+  }
+  return rows;
+}
+
 std::string RanRow(const std::string& ran_with, const std::string& job) {
   if (ran_with.empty()) return "";
   return "  ran with    " + ran_with + ": stoker show --env " + job + "\n";
@@ -118,6 +135,7 @@ Status Run(Context& context, const ShowOptions& options) {
   const std::string ran_with = facts ? RanLine(*facts) : "";
   const KeptOutputs kept = ReadKeptOutputs(ledger->store(), pass.job.id);
   const std::vector<ToldWhom> told = ReadTold(*ledger, pass.job.id, known);
+  const std::vector<CloudLogQuery> cloud_logs = client::CloudLogsOf(*ledger, pass.job, known);
   const std::vector<CountedThere> counted = ReadCounted(context, pass.job, known);
   const auto unsaved = client::UnsavedHere(context.places().state, pass.job.id);
   std::optional<WallTime> goes;
@@ -138,6 +156,7 @@ Status Run(Context& context, const ShowOptions& options) {
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
     if (known != nullptr && !known->notify.empty()) out["told"] = ToldJson(told);
+    AddCloudLogs(cloud_logs, &out);
     if (text.ok()) out["spec"] = *text;
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
@@ -147,7 +166,7 @@ Status Run(Context& context, const ShowOptions& options) {
     }
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
                   AccountingRows(counted) + RanRow(ran_with, id) + ToldRows(told) +
-                  "  kept        " + KeptText(kept, pass.job.id) + "\n" +
+                  CloudLogRows(cloud_logs) + "  kept        " + KeptText(kept, pass.job.id) + "\n" +
                   client::UnsavedText(pass.job, unsaved) +
                   (goes ? "  goes        " + GoesText(*goes, pass.store_now) +
                               "; 'stoker retry' or 'stoker run --from' keeps it\n"

@@ -61,6 +61,10 @@ inline std::string Metrics(const std::string& job, int attempt, int rank) {
 }
 // What is said of the metrics of rank 0 as a whole; one writer, its agent.
 inline std::string MetricTotals(const std::string& job) { return Job(job) + "metrics.json"; }
+// Says how many days a cloud's own log keeps a ledger's lines, once that was set there.
+inline std::string CloudLogs(const std::string& provider, const std::string& region) {
+  return "cloud-logs/" + provider + "-" + region;
+}
 // On which box of a pool the machines of a request are (provider/ssh/box_notes.h).
 inline std::string Boxes(const std::string& job) { return Job(job) + "boxes/"; }
 inline std::string Box(const std::string& job, const std::string& token) {

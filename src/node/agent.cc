@@ -25,6 +25,7 @@ namespace {
 constexpr int64_t kLongestWait = 1000;
 constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
+constexpr Duration kCloudLogsWithin = Duration::Seconds(5);
 constexpr Duration kForgets = Duration::Seconds(30);
 constexpr Duration kSettles = Duration::Ms(500);
 // A machine that shuts down signals one process after the other.
@@ -168,6 +169,7 @@ Status Agent::Run() {
     lease_ = std::make_unique<LeaseKeeper>(parts_.platform, parts_.clock, lease,
                                            std::min(kRenewEvery, lease / 4));
   }
+  BeginCloudLogs();
   worker_ = std::thread([this] { RunWorker(); });
   poller_->Start(!config.left_to_others);
   Handle(RecordRead{job_, learned_at_, {}, false});  // the first pass would be some milliseconds
@@ -197,6 +199,8 @@ Status Agent::Run() {
   // The last word must be in the ledger before the machine is gone.
   poller_->Settle(Duration::Seconds(30));
   ForgetOwn();
+  // All that anybody waits for is done.
+  if (cloud_logs_) cloud_logs_->Finish(kCloudLogsWithin);
   return Status::Ok();
 }
 
@@ -328,14 +332,40 @@ void Agent::RunWorker() {
 std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   const std::lock_guard lock(run_mutex_);
   if (!run_ || run_->here.config.attempt != attempt) {
+    std::function<void(AttemptLog::Shipped)> log_opened;
+    if (cloud_logs_) {
+      log_opened = [this, attempt, rank](AttemptLog::Shipped shipped) {
+        cloud_logs_->Follow(attempt, rank, std::move(shipped));
+      };
+    }
     run_ = std::make_shared<AttemptRun>(
         AttemptParts{parts_.store, parts_.ledger, parts_.runner, parts_.clock},
         AttemptConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, cache_dir_,
                       parts_.platform.traits().state_dir, parts_.platform.traits().work_dir,
                       me_.address, parts_.limiter, me_.gpus, me_.request.ask.place,
-                      parts_.platform.traits().own_system});
+                      parts_.platform.traits().own_system, log_opened});
   }
   return run_;
+}
+
+void Agent::BeginCloudLogs() {
+  if (!spec_.logs.cloud || !parts_.cloud_log) return;
+  CloudLogPlace place;
+  place.ledger = parts_.ledger.id();
+  place.job = job_.id;
+  place.place = me_.request.ask.place;
+  place.instance_id = me_.instance_id;
+  place.days = spec_.logs.days.value_or(LogsSpec::kDays);
+  CloudLogsConfig config;
+  config.job = job_.id;
+  config.dir = me_.dir;
+  config.open = [this, place](int attempt, int rank) mutable {
+    place.attempt = attempt;
+    place.rank = rank;
+    return parts_.cloud_log(place, parts_.store);
+  };
+  config.say = [this](const std::string& line) { Say(line); };
+  cloud_logs_ = std::make_unique<CloudLogs>(parts_.store, parts_.clock, std::move(config));
 }
 
 void Agent::Do(const ClaimSlot& action) {
@@ -477,8 +507,10 @@ void Agent::CompleteReport(NodeReport& report) {
   }
   parts_.platform.Tell(&report);
   usage_.Sample(report, me_.dir, look);
-  const std::string more = notices_->trouble();
-  if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
+  for (const std::string& more :
+       {notices_->trouble(), cloud_logs_ ? cloud_logs_->trouble() : std::string()}) {
+    if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
+  }
 }
 
 }  // namespace stoker::node

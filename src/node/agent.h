@@ -18,6 +18,7 @@
 #include "controller/controller.h"
 #include "ledger/ledger.h"
 #include "node/attempt/attempt_run.h"
+#include "node/cloud_logs.h"
 #include "node/lease_keeper.h"
 #include "node/mailbox.h"
 #include "node/notice_watch.h"
@@ -38,6 +39,8 @@ struct NodeParts {
   Clock& clock;
   NodePlatform& platform;
   TaskLimiter* limiter = nullptr;  // the runner's, where a machine is shared
+  // The log that the machine's cloud itself keeps; empty: there is none.
+  std::function<Result<std::unique_ptr<CloudLog>>(const CloudLogPlace&, ObjectStore&)> cloud_log{};
 };
 
 class Agent {
@@ -81,6 +84,7 @@ class Agent {
   void Claim(int attempt, int rank);
   void CompleteReport(NodeReport& report);
   std::shared_ptr<AttemptRun> RunOf(int attempt, int rank);
+  void BeginCloudLogs();
   void ShipLeft();
   void ForgetOwn();
   void TellGathers();
@@ -117,7 +121,8 @@ class Agent {
   std::string gone_why_;  // set before `off_` by the poller, read after it
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<NoticeWatch> notices_;
-  std::unique_ptr<LeaseKeeper> lease_;  // null: it cannot be renewed
+  std::unique_ptr<CloudLogs> cloud_logs_;  // null: the job asks for none
+  std::unique_ptr<LeaseKeeper> lease_;     // null: it cannot be renewed
   std::thread worker_;
 };
 

@@ -172,7 +172,9 @@ int RunAgent(const std::string& dir) {
   TaskLimiter limiter;
   TaskLimiter* limits = traits.shared ? &limiter : nullptr;
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits, !traits.shared});
-  Agent agent({**store, **ledger, controller, *runner, clock, platform, limits}, CacheDir());
+  Agent agent({**store, **ledger, controller, *runner, clock, platform, limits,
+               CloudLogOf(request.ask.place.provider).open},
+              CacheDir());
   if (traits.signals_program) agent.SignalsMayBeLate(*traits.signals_program);
   const auto tied = WatchAllocation(dir, clock, EndsOf(agent, **ledger, platform.identity()));
   const ShutdownWatch shutdown([&] {

@@ -5,8 +5,10 @@
 #include "provider/ec2/away/lambda_main.h"
 #include "provider/ec2/ec2_broker.h"
 #include "provider/ec2/ec2_platform.h"
+#include "provider/ec2/lines/cloudwatch.h"
 #include "provider/gce/broker/gce_broker.h"
 #include "provider/gce/gce_platform.h"
+#include "provider/gce/lines/cloud_logging.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_broker.h"
 #include "provider/local/local_machine.h"
@@ -43,8 +45,20 @@ std::vector<ProviderLine>& Lines() {
        MakeSshBroker,
        nullptr,
        {{kBoxVerb, [](const std::string& folder) { return BoxMain(folder); }}}},
-      {kEc2Broker, MakeEc2Broker, FindEc2Platform, {}, nullptr, {LambdaMain, MakeLambdaHost}},
-      {kGceBroker, MakeGceBroker, FindGcePlatform},
+      {kEc2Broker,
+       MakeEc2Broker,
+       FindEc2Platform,
+       {},
+       nullptr,
+       {LambdaMain, MakeLambdaHost},
+       {OpenCloudWatch, CloudWatchQuery}},
+      {kGceBroker,
+       MakeGceBroker,
+       FindGcePlatform,
+       {},
+       nullptr,
+       {},
+       {OpenCloudLogging, CloudLoggingQuery}},
   };
   return lines;
 }
@@ -56,6 +70,13 @@ const std::vector<ProviderLine>& Registry() { return Lines(); }
 bool AddProvider(const ProviderLine& line) {
   Lines().push_back(line);
   return true;
+}
+
+ProviderCloudLog CloudLogOf(std::string_view provider) {
+  for (const ProviderLine& line : Registry()) {
+    if (line.traits.name == provider) return line.cloud_log;
+  }
+  return {};
 }
 
 std::vector<const Allocations*> AllAllocations() {

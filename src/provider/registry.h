@@ -14,6 +14,7 @@
 #include "port/away.h"
 #include "port/broker.h"
 #include "port/clock.h"
+#include "port/cloud_log.h"
 #include "port/node_platform.h"
 
 namespace stoker {
@@ -32,6 +33,15 @@ struct ProviderAway {
   Result<std::unique_ptr<AwayHost>> (*host)(const ProviderOptions& options) = nullptr;
 };
 
+// The log that its cloud itself keeps of machines; nullptrs: there is none.
+struct ProviderCloudLog {
+  // On a machine of the provider, as its own account. `store`, the ledger's, must outlive it.
+  Result<std::unique_ptr<CloudLog>> (*open)(const CloudLogPlace& place,
+                                            ObjectStore& store) = nullptr;
+  // How people find a job's lines there.
+  CloudLogQuery (*query)(const CloudLogPlace& place) = nullptr;
+};
+
 struct ProviderLine {
   const BrokerTraits& traits;
   std::unique_ptr<Broker> (*make)(const ProviderOptions& options, Clock& clock);
@@ -42,6 +52,7 @@ struct ProviderLine {
   // Of a cluster inside of whose allocations jobs of this machine may be begun.
   const Allocations& (*allocations)() = nullptr;
   ProviderAway away{};
+  ProviderCloudLog cloud_log{};
 };
 
 // All providers, in the order in which people see them. Its lines live as long as the process.
@@ -50,6 +61,9 @@ const std::vector<ProviderLine>& Registry();
 // Adds a line to the registry of this process, for programs that have more providers than stoker;
 // before main(), or before anything asks for the registry. Returns true.
 bool AddProvider(const ProviderLine& line);
+
+// Of the provider of that name.
+ProviderCloudLog CloudLogOf(std::string_view provider);
 
 // Those of all lines that have any.
 std::vector<const Allocations*> AllAllocations();

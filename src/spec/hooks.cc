@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `hooks`: a script, or one with its limit, for each event of a node.
+// `hooks`: a script, or one with its limit, for each event of a node. `logs`: where lines go
+// besides.
 #include <string>
 
 #include "spec/program.h"
@@ -10,6 +11,7 @@ namespace {
 
 // A hook runs inside the grace of a notice, or holds up a machine that is paid for.
 constexpr Duration kLongestHook = Duration::Minutes(10);
+constexpr Duration kDay = Duration::Hours(24);
 
 void ReadHook(const YamlNode& node, const std::string& what, Judge judge, SpecReader* reader,
               HookSpec* hook) {
@@ -48,6 +50,31 @@ void ReadHooks(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* s
                       }});
   }
   reader->ReadMap(node, "hooks", fields, {});
+}
+
+void ReadLogs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "logs")) return;
+  const YamlNode* days = nullptr;
+  reader->ReadMap(node, "logs",
+                  {{"cloud",
+                    [&](const YamlNode& v) {
+                      if (const auto on = reader->Boolean(v, "logs.cloud")) spec->logs.cloud = *on;
+                    }},
+                   {"retention",
+                    [&](const YamlNode& v) {
+                      days = &v;
+                      const auto kept = reader->Length(v, "logs.retention", kDay, kDay * 3653);
+                      if (!kept) return;
+                      spec->logs.days = static_cast<int>(kept->ms / kDay.ms);
+                      if (kept->ms % kDay.ms == 0) return;
+                      reader->Error(v, "'logs.retention' is no number of days", "Write 30d");
+                    }}},
+                  {});
+  if (days != nullptr && !spec->logs.cloud && reader->errors().empty()) {
+    reader->Error(*days, "'logs.retention' is of a cloud's own log, which is not asked for",
+                  "Write {cloud: true, retention: 30d}; 'stoker rm' and 'stoker gc' see to the "
+                  "ledger's");
+  }
 }
 
 }  // namespace stoker

@@ -129,6 +129,14 @@ inline bool IsAddress(const std::vector<NotifySpec>& notify, const std::string& 
   return false;
 }
 
+// Lines of the log in the log that the cloud of the machines keeps, beside the ledger's own.
+struct LogsSpec {
+  static constexpr int kDays = 30;
+  bool cloud = false;
+  std::optional<int> days;  // that such a log keeps them; unset: kDays, where that can be said
+  bool operator==(const LogsSpec&) const = default;
+};
+
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long
@@ -194,6 +202,7 @@ struct JobSpec {
   bool wandb_one_run = false;  // all attempts are one run of W&B's: contract/environment.h
   LimitsSpec limits;
   HooksSpec hooks;
+  LogsSpec logs;
   std::vector<NotifySpec> notify;
   RecoverySpec job_recovery;
   PlaceSections sections;  // what single providers are asked for besides `resources`

@@ -295,6 +295,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
       {"stop_when", [=](const YamlNode& v) { ReadStopWhen(v, reader, spec); }},
       {"limits", [=](const YamlNode& v) { ReadLimits(v, reader, spec); }},
       {"hooks", [=](const YamlNode& v) { ReadHooks(v, state->judge, reader, spec); }},
+      {"logs", [=](const YamlNode& v) { ReadLogs(v, reader, spec); }},
       {"notify", [=](const YamlNode& v) { ReadNotify(v, state->judge, reader, spec); }},
       {"recovery",
        [=](const YamlNode& v) {

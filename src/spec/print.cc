@@ -119,6 +119,13 @@ void PrintHooks(const JobSpec& spec, std::string* out) {
   }
 }
 
+void PrintLogs(const JobSpec& spec, std::string* out) {
+  if (!spec.logs.cloud) return;
+  const std::string days =
+      spec.logs.days ? ", retention: " + std::to_string(*spec.logs.days) + "d" : "";
+  *out += "logs: {cloud: true" + days + "}\n";
+}
+
 void PrintNotify(const JobSpec& spec, std::string* out) {
   if (!spec.notify.empty()) *out += "notify:\n";
   for (const NotifySpec& one : spec.notify) {
@@ -196,6 +203,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
     out += "  kept_files: " + std::to_string(*spec.limits.kept_files) + "\n";
   }
   PrintHooks(spec, &out);
+  PrintLogs(spec, &out);
   PrintNotify(spec, &out);
   out += std::string("recovery: ") +
          (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";

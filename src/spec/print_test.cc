@@ -184,6 +184,9 @@ void AddHooksAndNotify(JobSpec* spec, Prng* prng) {
     spec->hooks.*hook.which = {"echo \"ü\" '$X' # " + RandomName(prng) + "\n",
                                Duration::Ms(prng->Between(1000, 600'000))};
   }
+  spec->logs.cloud = prng->Chance(1, 2);
+  if (spec->logs.cloud && prng->Chance(1, 2))
+    spec->logs.days = static_cast<int>(prng->Between(1, 3653));
   if (prng->Chance(1, 2)) {
     spec->secrets.push_back({"SLACK_URL", ""});
     spec->notify = {{"ntfy",

@@ -42,6 +42,7 @@ void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader*
                         JobSpec* spec);
 void ReadHooks(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
 void ReadNotify(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
+void ReadLogs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);
 // Of checkpoints.path and outputs: as it is written, less "./" and a last '/'. nullopt = an error

@@ -13,6 +13,7 @@ from test.fake_gcs import FakeGcs
 from test.lab.gce_rooms import GATE, GceRooms
 from test.lab.gceapi.front import Front
 from test.lab.gceapi.identity import CLOUD, Identity
+from test.lab.gceapi.logs import Logs
 from test.lab.gceapi.service import PROJECT, Compute
 from test.lab.gceapi.vault import Vault
 from test.lab.lab import INSIDE
@@ -42,6 +43,8 @@ class GceLab:
         self.endpoint = f"http://{GATE}:{Server(self.front, host=GATE).port}"
         self.vault = Vault(self.identity, self.api)
         vault = f"http://{GATE}:{Server(self.vault, host=GATE).port}/"
+        self.logs = Logs(self.identity, self.api)
+        logs = f"http://{GATE}:{Server(self.logs, host=GATE).port}/"
         # On loopback: a key's token is asked for without TLS nowhere else.
         self.identity.endpoint = Server(self.identity).url + "/token"
         key = os.path.join(self.folder, "key.json")
@@ -50,6 +53,7 @@ class GceLab:
         self.env = {
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{self.endpoint}/compute/v1/",
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": vault,
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": logs,
             "GOOGLE_APPLICATION_CREDENTIALS": key,
             "GOOGLE_CLOUD_PROJECT": PROJECT,
             **self.gcs.env(),
@@ -70,4 +74,4 @@ class GceLab:
 
     @property
     def bugs(self):
-        return self.front.bugs + self.rooms.bugs + self.vault.bugs
+        return self.front.bugs + self.rooms.bugs + self.vault.bugs + self.logs.bugs

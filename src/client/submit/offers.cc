@@ -10,6 +10,7 @@
 #include "ledger/blobs.h"
 #include "provider/job_secrets.h"
 #include "provider/local/local_prospect.h"
+#include "provider/registry.h"
 #include "spec/choices.h"
 #include "spec/text/infra.h"
 
@@ -37,12 +38,20 @@ Status CheckContainer(const BrokerTraits& traits, const JobSpec& spec) {
                 "Start the container in 'run', or name this machine or boxes that ssh reaches");
 }
 
+Status CheckCloudLog(const BrokerTraits& traits, const JobSpec& spec) {
+  if (!spec.logs.cloud || CloudLogOf(traits.name).open != nullptr) return Status::Ok();
+  return Status(Code::kInvalid,
+                std::string("logs.cloud: ") + traits.machines + " have no cloud that keeps logs",
+                "Leave it out, here or of the choices: 'stoker logs' has all lines anyway");
+}
+
 // Of a job that goes to one place.
 Result<std::vector<Offer>> ResolveOne(Client& client, const JobSpec& spec, WallTime submitted,
                                       bool has_private) {
   const Infra infra = ParseInfra(spec.resources.infra);
   STOKER_ASSIGN(Broker * broker, client.broker(infra.provider));
   STOKER_TRY(CheckContainer(broker->traits(), spec));
+  STOKER_TRY(CheckCloudLog(broker->traits(), spec));
   STOKER_ASSIGN(const Provider* const provider, broker->Machines());
   STOKER_TRY(CheckOnStop(*provider, spec));
   STOKER_ASSIGN(Ledger * ledger, client.ledger());

@@ -26,6 +26,7 @@ Status AttemptLog::Open(const std::function<bool()>& cancelled) {
       pump_ = std::move(*pump);
       pump_->SetLeaving(leaving_);
       pump_->AwaitProgram();
+      if (when_open_) when_open_(pump_->shipped());
     } else if (!pump.status().transient() || cancelled()) {
       return pump.status();
     } else {

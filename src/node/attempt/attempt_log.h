@@ -3,10 +3,12 @@
 // it does at the moment.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/log_mask.h"
@@ -23,6 +25,9 @@ class AttemptLog {
   // `dir`: the machine's folder. Store and clock must outlive it.
   AttemptLog(ObjectStore& store, Clock& clock, const std::string& dir, LogPlace place);
 
+  // `told`, once it is open, of what the store has of it (LogPump::shipped). Before Open.
+  using Shipped = std::shared_ptr<const std::atomic<int64_t>>;
+  void WhenOpen(std::function<void(Shipped)> told) { when_open_ = std::move(told); }
   // Until the store answers, it waits and tries again, unless `cancelled`. Once it is open this
   // returns at once.
   Status Open(const std::function<bool()>& cancelled);
@@ -52,6 +57,7 @@ class AttemptLog {
   Clock& clock_;
   const std::string folder_;
   const LogPlace place_;
+  std::function<void(Shipped)> when_open_;
   std::unique_ptr<LogPump> pump_;  // once there, it stays
   mutable std::mutex mutex_;       // guards what follows, and that pump_ is set
   std::shared_ptr<LogMask> mask_;  // null while there is nothing to mask

@@ -11,7 +11,9 @@ namespace stoker::node {
 AttemptContext::AttemptContext(AttemptParts parts, AttemptConfig c)
     : AttemptParts(parts),
       config(std::move(c)),
-      log(store, clock, config.dir, LogPlace{config.job.id, config.attempt, config.rank}) {}
+      log(store, clock, config.dir, LogPlace{config.job.id, config.attempt, config.rank}) {
+  log.WhenOpen(config.log_opened);
+}
 
 std::string AttemptContext::CheckpointDir() const {
   const std::string& path = config.spec.checkpoints.path;

@@ -3,6 +3,7 @@
 // files lie, its log.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -43,10 +44,11 @@ struct AttemptConfig {
   // one job's alone.
   std::string work_dir;
   std::string address;
-  TaskLimiter* limiter = nullptr;  // the runner's
-  int gpus = 0;                    // that the machine's type promises
-  Place place{};                   // where the machine is
-  bool own_system = false;         // PlatformTraits::own_system
+  TaskLimiter* limiter = nullptr;                         // the runner's
+  int gpus = 0;                                           // that the machine's type promises
+  Place place{};                                          // where the machine is
+  bool own_system = false;                                // PlatformTraits::own_system
+  std::function<void(AttemptLog::Shipped)> log_opened{};  // see AttemptLog::WhenOpen
 };
 
 struct AttemptContext : AttemptParts {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/ec2_offers.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "aws/account/account.h"
 #include "aws/config.h"
 #include "base/text.h"
@@ -43,6 +46,19 @@ Status CheckKnownToGoogle(const std::string& what, const Settings& settings) {
                 "Unset STORAGE_EMULATOR_HOST");
 }
 
+// As many days as CloudWatch Logs can keep lines. Source: PutRetentionPolicy (its API reference).
+constexpr int kDays[] = {1,   3,   5,   7,   14,   30,   60,   90,   120,  150,  180,
+                         365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653};
+
+Status CheckDays(const LogsSpec& logs) {
+  const auto* at = std::lower_bound(std::begin(kDays), std::end(kDays), logs.days.value_or(1));
+  if (!logs.days || (at != std::end(kDays) && *at == *logs.days)) return Status::Ok();
+  return Status(Code::kInvalid,
+                "logs.retention: CloudWatch Logs cannot keep lines for " +
+                    std::to_string(*logs.days) + " days",
+                "The next longer that it can is " + std::to_string(*at) + "d");
+}
+
 // Of a store elsewhere, where S3 is for inputs.
 Result<S3Place> StoreInS3(const std::string& store_url, const AwsAccount& account) {
   if (StartsWith(store_url, kS3)) return FindS3Place(store_url);
@@ -60,6 +76,7 @@ Status CheckEc2Reach(const OfferAsk& ask, const Settings& settings) {
                   "takes them",
                   "Leave on_stop out: what is taken is replaced");
   }
+  STOKER_TRY(CheckDays(ask.spec.logs));
   const std::string in_google = InGoogle(ask);
   if (!in_google.empty()) STOKER_TRY(CheckKnownToGoogle(in_google, settings));
   return cloud::CheckReach(ask, {kS3, kGoogle}, "machines of EC2");
@@ -95,6 +112,8 @@ Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings,
     return cloud::CheckEndpoint(std::string("the endpoint of ") + title, *out, "AWS_ENDPOINT_URL");
   };
   STOKER_TRY(endpoint("ec2", "EC2", &wish.ec2_endpoint));
+  if (ask.spec.logs.cloud)
+    STOKER_TRY(endpoint("cloudwatch_logs", "CloudWatch Logs", &wish.logs_endpoint));
   if (ask.spec.secrets.empty()) return wish;
   STOKER_TRY(endpoint("ssm", "SSM", &wish.ssm_endpoint));
   STOKER_TRY(endpoint("secrets_manager", "Secrets Manager", &wish.secrets_endpoint));

@@ -43,6 +43,7 @@ void Fields(A& a, T& t) {
   a("ec2_endpoint", t.ec2_endpoint);
   a("ssm_endpoint", t.ssm_endpoint);
   a("secrets_endpoint", t.secrets_endpoint);
+  a("logs_endpoint", t.logs_endpoint);
   a("google_identity", t.google_identity);
   a("google_account", t.google_account);
 }

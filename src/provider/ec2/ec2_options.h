@@ -46,6 +46,7 @@ struct Options {
   std::string ec2_endpoint;
   std::string ssm_endpoint;
   std::string secrets_endpoint;  // of Secrets Manager
+  std::string logs_endpoint;     // of CloudWatch Logs
   // How Google knows its machines, where their store or an input is in a bucket of Google's: the
   // provider of workload identity, "projects/NUMBER/…"; "" = it does not.
   std::string google_identity;

@@ -20,6 +20,7 @@ using nlohmann::ordered_json;
 
 constexpr char kEc2Service[] = "ec2.amazonaws.com";
 constexpr char kTrustFile[] = "node-trust.json";
+constexpr char kNodeLogsFile[] = "node-logs.json";
 
 // Lists of the submitter's.
 constexpr const char* kLook[] = {"DescribeAvailabilityZones",
@@ -139,6 +140,20 @@ std::string Trust() {
                         {{{"Effect", "Allow"},
                           {"Principal", {{"Service", kEc2Service}}},
                           {"Action", "sts:AssumeRole"}}}}})
+      .dump(2);
+}
+
+// What nodes need besides, of a job that asks for lines in CloudWatch Logs: stoker's groups alone.
+std::string LogsPolicy(const std::string& region) {
+  const std::string groups = "arn:" + AwsPartition(region) + ":logs:*:*:log-group:/stoker/*";
+  return ordered_json({{"Version", "2012-10-17"},
+                       {"Statement",
+                        {{{"Sid", "CloudLog"},
+                          {"Effect", "Allow"},
+                          {"Action",
+                           {"logs:CreateLogGroup", "logs:PutRetentionPolicy",
+                            "logs:CreateLogStream", "logs:PutLogEvents", "logs:GetLogEvents"}},
+                          {"Resource", {groups, groups + ":*"}}}}}})
       .dump(2);
 }
 
@@ -353,6 +368,12 @@ Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const s
       "aws iam add-role-to-instance-profile --instance-profile-name " + role + " --role-name " +
           role};
   rights.commands.insert(rights.commands.begin(), made.begin(), made.end());
+  rights.files.push_back(
+      {kNodeLogsFile, "the same, of jobs with 'logs: {cloud: true}' alone", LogsPolicy(region)});
+  rights.commands.push_back("aws iam put-role-policy --role-name " + role +
+                            " --policy-name stoker-logs --policy-document " + file + kNodeLogsFile);
+  rights.how +=
+      std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
   return rights;
 }
 

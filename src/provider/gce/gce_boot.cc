@@ -12,9 +12,10 @@ namespace stoker::gce {
 Result<std::string> StartupScript(const LaunchRequest& request, const Options& options) {
   STOKER_ASSIGN(const cloud::Bucket bucket,
                 cloud::BucketOf(request.store_url, "gs://", "machines of Google"));
-  STOKER_TRY(cloud::CheckLines({request.store_url, options.storage_endpoint,
-                                options.compute_endpoint, options.secrets_endpoint,
-                                request.ask.place.account, request.binary_digest}));
+  STOKER_TRY(
+      cloud::CheckLines({request.store_url, options.storage_endpoint, options.compute_endpoint,
+                         options.secrets_endpoint, options.logs_endpoint, request.ask.place.account,
+                         request.binary_digest}));
   using cloud::SetVariable;
   const std::string env =
       SetVariable("LIMIT", std::to_string(std::max<int64_t>(request.limit.ms / 1000, 60))) +
@@ -27,6 +28,7 @@ Result<std::string> StartupScript(const LaunchRequest& request, const Options& o
       SetVariable("STORAGE_ENDPOINT", options.storage_endpoint) +
       SetVariable("COMPUTE_ENDPOINT", options.compute_endpoint) +
       SetVariable("SECRETS_ENDPOINT", options.secrets_endpoint) +
+      SetVariable("LOGS_ENDPOINT", options.logs_endpoint) +
       "MD=${GCE_METADATA_HOST:-169.254.169.254}\n";
   return "#!/bin/sh\n# Written by stoker for one job: see docs/gcp.md.\n" +
          cloud::BootScript(

@@ -93,6 +93,15 @@ Result<GceWish> GceWishOf(const OfferAsk& ask, const Settings& settings,
   wish.compute_endpoint = ComputeEndpoint();
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of Compute Engine", wish.compute_endpoint,
                                   "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"));
+  if (ask.spec.logs.cloud) {
+    wish.logs_endpoint = LoggingEndpoint();
+    STOKER_TRY(cloud::CheckEndpoint("the endpoint of Cloud Logging", wish.logs_endpoint,
+                                    kLoggingEndpointVariable));
+  }
+  if (ask.spec.logs.days && say) {
+    say("logs.retention is not set at Google: the log bucket _Default of the project keeps lines "
+        "for 30 days, unless the project says otherwise");
+  }
   if (ask.spec.secrets.empty()) return wish;
   wish.secrets_endpoint = vault::GoogleSecretsEndpoint();
   STOKER_TRY(cloud::CheckEndpoint("the endpoint of Secret Manager", wish.secrets_endpoint,

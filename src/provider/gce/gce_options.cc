@@ -37,6 +37,7 @@ void Fields(A& a, T& t) {
   a("storage_endpoint", t.storage_endpoint);
   a("compute_endpoint", t.compute_endpoint);
   a("secrets_endpoint", t.secrets_endpoint);
+  a("logs_endpoint", t.logs_endpoint);
 }
 
 std::string EncodeOptions(const Options& options) {

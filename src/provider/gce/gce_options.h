@@ -38,6 +38,7 @@ struct Options {
   std::string storage_endpoint;
   std::string compute_endpoint;
   std::string secrets_endpoint;
+  std::string logs_endpoint;
   bool operator==(const Options&) const = default;
 };
 

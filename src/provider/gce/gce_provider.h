@@ -27,6 +27,10 @@ std::string GcePlace(const std::string& project, const std::string& zone);
 Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi();
 // That address; "" = Google's own.
 std::string ComputeEndpoint();
+// The same of Cloud Logging, which speaks as Compute Engine does.
+inline constexpr char kLoggingEndpointVariable[] = "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING";
+Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi();
+std::string LoggingEndpoint();
 
 // An operation that failed is told, to whoever sends the same request, for so long; after that the
 // same request is tried again. Longer than any pause between two sends.

@@ -251,6 +251,7 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
   options.storage_endpoint = wish.storage_endpoint;
   options.compute_endpoint = wish.compute_endpoint;
   options.secrets_endpoint = wish.secrets_endpoint;
+  options.logs_endpoint = wish.logs_endpoint;
   return options;
 }
 

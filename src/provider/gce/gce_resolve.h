@@ -26,6 +26,7 @@ struct GceWish : cloud::Wish {
   std::string storage_endpoint;  // "" = Google's
   std::string compute_endpoint;  // the same
   std::string secrets_endpoint;  // the same
+  std::string logs_endpoint;     // the same
 };
 
 // "stoker@PROJECT.iam.gserviceaccount.com"

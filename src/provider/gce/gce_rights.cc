@@ -56,6 +56,10 @@ constexpr char kOnlyOurs[] =
     R"( --condition='expression=resource.name.extract("secrets/{name}").startsWith("stoker-"))"
     ",title=stoker'";
 
+// Of a job that asks for lines in Cloud Logging. No condition knows names of logs.
+constexpr char kNodeLogsFile[] = "node-logs.json";
+constexpr const char* kNodeLogs[] = {"logging.logEntries.create"};
+
 // On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
 constexpr char kActs[] = "roles/iam.serviceAccountUser";
 
@@ -95,7 +99,10 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
                    Role("stoker node", Both())},
         RightsFile{
             kNodeSecretsFile, "machines that run jobs, on stoker's secrets alone",
-            Role("stoker node of secrets", {std::begin(kNodeSecrets), std::end(kNodeSecrets)})}}) {
+            Role("stoker node of secrets", {std::begin(kNodeSecrets), std::end(kNodeSecrets)})},
+        RightsFile{kNodeLogsFile,
+                   "machines that run jobs with 'logs: {cloud: true}', on the project",
+                   Role("stoker node of logs", {std::begin(kNodeLogs), std::end(kNodeLogs)})}}) {
     rights.files.push_back(file);
   }
   const std::string roles = "projects/" + there + "/roles/";
@@ -121,10 +128,14 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
             kOnlyOurs,
         "gcloud storage buckets add-iam-policy-binding " + store.substr(0, store.find('/', 5)) +
             nodes + " --role=" + roles + "stokerBucketNode",
-        account_binds + nodes, account_binds + " --member=user:NAME"}) {
+        account_binds + nodes, account_binds + " --member=user:NAME",
+        std::string("gcloud iam roles create stokerNodeLogs") + from + kNodeLogsFile,
+        project_binds + nodes + " --role=" + roles + "stokerNodeLogs --condition=None"}) {
     rights.commands.push_back(command);
   }
   rights.Fill("PROJECT", there);
+  rights.how +=
+      std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
   rights.how += "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
   return rights;
 }

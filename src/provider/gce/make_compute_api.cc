@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How this machine's user reaches Compute Engine.
+// How this machine's user reaches Compute Engine, and what else of Google speaks like it.
 #include <memory>
 #include <utility>
 
@@ -14,19 +14,13 @@ namespace stoker {
 namespace {
 
 constexpr char kGoogle[] = "https://compute.googleapis.com/compute/v1";
+constexpr char kGoogleLogging[] = "https://logging.googleapis.com";
 // As gcloud's.
 constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 
-}  // namespace
-
-std::string ComputeEndpoint() {
-  return SystemVariable("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE").value_or("");
-}
-
-Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
+Result<std::shared_ptr<gce::ComputeApi>> MakeApi(const std::string& own, const char* google) {
   gce::ComputeApiOptions options;
-  options.base = ComputeEndpoint();
-  if (options.base.empty()) options.base = kGoogle;
+  options.base = own.empty() ? google : own;
   while (EndsWith(options.base, "/")) options.base.pop_back();
   const HttpPoolOptions http = SystemPoolOptions(SystemVariable(kCaVariable).value_or(""));
   auto source = std::make_shared<GoogleCredentialSource>(
@@ -40,6 +34,22 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
     return pool->Call(url, request);
   };
   return std::make_shared<gce::ComputeApi>(std::move(options));
+}
+
+}  // namespace
+
+std::string ComputeEndpoint() {
+  return SystemVariable("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE").value_or("");
+}
+
+std::string LoggingEndpoint() { return SystemVariable(kLoggingEndpointVariable).value_or(""); }
+
+Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
+  return MakeApi(ComputeEndpoint(), kGoogle);
+}
+
+Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi() {
+  return MakeApi(LoggingEndpoint(), kGoogleLogging);
 }
 
 }  // namespace stoker

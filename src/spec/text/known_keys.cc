@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/text/known_keys.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace stoker {
 namespace {
 
@@ -99,6 +102,36 @@ const RefusedKeys& RefusedConfigKeys() {
   return keys;
 }
 
+constexpr std::string_view kTop[] = {"name",
+                                     "workdir",
+                                     "include",
+                                     "shell_env",
+                                     "container",
+                                     "num_nodes",
+                                     "resources",
+                                     "envs",
+                                     "secrets",
+                                     "hyperparameters",
+                                     "setup",
+                                     "run",
+                                     "command",
+                                     "checkpoints",
+                                     "outputs",
+                                     "metrics",
+                                     "metric_definitions",
+                                     "tensorboard",
+                                     "wandb",
+                                     "inputs",
+                                     "limits",
+                                     "hooks",
+                                     "notify",
+                                     "logs",
+                                     "recovery",
+                                     "on_stop",
+                                     "stop_grace",
+                                     "keep_failed",
+                                     "config"};
+
 std::string_view HomeOfKey(std::string_view key) {
   static const std::map<std::string_view, std::string_view> homes = {
       {"infra", "resources"},
@@ -130,39 +163,12 @@ std::string_view HomeOfKey(std::string_view key) {
       {"shm_size", "container"},
       {"cap_add", "container"},
       {"devices", "container"},
-      {"name", kTopLevel},
-      {"workdir", kTopLevel},
-      {"include", kTopLevel},
-      {"shell_env", kTopLevel},
-      {"container", kTopLevel},
-      {"num_nodes", kTopLevel},
-      {"resources", kTopLevel},
-      {"envs", kTopLevel},
-      {"secrets", kTopLevel},
-      {"hyperparameters", kTopLevel},
-      {"setup", kTopLevel},
-      {"run", kTopLevel},
       {"cache", "setup"},
-      {"command", kTopLevel},
-      {"checkpoints", kTopLevel},
-      {"outputs", kTopLevel},
-      {"metrics", kTopLevel},
-      {"metric_definitions", kTopLevel},
-      {"tensorboard", kTopLevel},
-      {"wandb", kTopLevel},
-      {"inputs", kTopLevel},
-      {"limits", kTopLevel},
-      {"hooks", kTopLevel},
-      {"notify", kTopLevel},
       {"on_notice", "hooks"},
       {"on_failure", "hooks"},
       {"on_end", "hooks"},
-      {"recovery", kTopLevel},
-      {"on_stop", kTopLevel},
-      {"stop_grace", kTopLevel},
-      {"keep_failed", kTopLevel},
-      {"config", kTopLevel},
   };
+  if (std::find(std::begin(kTop), std::end(kTop), key) != std::end(kTop)) return kTopLevel;
   if (const auto found = homes.find(key); found != homes.end()) return found->second;
   if (RefusedResourceKeys().count(key) > 0 && key != "volumes") return "resources";
   if (RefusedLimitKeys().count(key) > 0) return "limits";

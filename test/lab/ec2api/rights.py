@@ -168,7 +168,7 @@ def asks(ec2, region, action, asked):
 
 
 def asks_of_others(ec2, region, service, action, given):
-    """The same of SSM, IAM and Instance Connect; nobody needs a right to ask who he is."""
+    """The same of SSM, CloudWatch Logs, IAM and Instance Connect; nobody needs a right to ask who he is."""
     if service == "ssm":
         name = given.get("Name", given.get("Path", "")).lstrip("/")
         name = name.rpartition(":parameter/")[2] or name  # of an ARN
@@ -179,6 +179,10 @@ def asks_of_others(ec2, region, service, action, given):
             yield "ssm:AddTagsToResource", arn, {}
     elif service == "secretsmanager":
         yield f"{service}:{action}", f"arn:aws:secretsmanager:{region}:{ACCOUNT}:secret:{given.get('SecretId', '*')}-AbCdEf", {}
+    elif service == "logs":
+        group = f"arn:aws:logs:{region}:{ACCOUNT}:log-group:{given.get('logGroupName', '*')}"
+        stream = given.get("logStreamName")
+        yield f"logs:{action}", f"{group}:log-stream:{stream}" if stream and action != "CreateLogStream" else group, {}
     elif service == "iam":
         profile = f"arn:aws:iam::{ACCOUNT}:instance-profile/{given.get('InstanceProfileName', '*')}"
         yield f"iam:{action}", given.get("PolicySourceArn", profile), {}

@@ -29,6 +29,7 @@ std::string BootScript(const BootParts& parts) {
   out += PutFile(std::string(kNodeDir) + "/" + parts.launch_file, parts.launch);
   out += PutFile("/etc/systemd/system/stoker-guard.service", kGuardUnit);
   out += PutFile("/etc/systemd/system/stoker-agent.service", kAgentUnit);
+  out += PutFile(kSliceFile, kSlice);
   return out + kArmTail;
 }
 

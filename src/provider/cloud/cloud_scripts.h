@@ -84,9 +84,16 @@ StandardError=journal+console
 WantedBy=multi-user.target
 )sh";
 
+// podman's containers lie in this slice, which systemd would stop, with all that runs in them, in
+// the moment in which it tells the agent. docker's are in one that it never stops.
+inline constexpr char kSliceFile[] = "/etc/systemd/system/machine.slice.d/stoker.conf";
+inline constexpr char kSlice[] = R"sh([Unit]
+DefaultDependencies=no
+)sh";
+
 // Each is put in its place whole.
 inline constexpr char kArmHead[] = R"sh(umask 077
-mkdir -p /opt/stoker /var/lib/stoker/node
+mkdir -p /opt/stoker /var/lib/stoker/node /etc/systemd/system/machine.slice.d
 put() { cat >"$1.new" && mv "$1.new" "$1"; }
 )sh";
 
@@ -98,6 +105,7 @@ systemctl poweroff --no-block
 
 inline constexpr char kArmTail[] = R"sh(. /opt/stoker/env
 chmod 644 /etc/systemd/system/stoker-guard.service /etc/systemd/system/stoker-agent.service
+chmod -R a+rX /etc/systemd/system/machine.slice.d
 [ -s /var/lib/stoker/deadline ] || echo $(($(date +%s) + LIMIT)) | put /var/lib/stoker/deadline
 systemctl daemon-reload
 systemctl enable stoker-guard.service stoker-agent.service

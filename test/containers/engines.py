@@ -44,13 +44,12 @@ def sbin():
     return os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
-def bring(engine):
-    """Installs what is missing; a test without its engine is a failure, not a pass."""
-    wanted = PROGRAMS[engine] + ["busybox"]
+def bring(wanted, packages):
+    """Installs what of the programs `wanted` is missing; a test without its engine is a failure, not a pass."""
     if all(shutil.which(one, path=sbin()) for one in wanted):
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        sys.exit(f"containers: {engine} is missing: as root, run: apt-get install {' '.join(PACKAGES[engine])} busybox-static")
+        sys.exit(f"containers: as root, run: apt-get install {' '.join(packages)}")
     with open(os.path.join(cache_root(), "engines.lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         mine = not POLICY.exists()
@@ -59,7 +58,7 @@ def bring(engine):
             POLICY.chmod(0o755)
         try:
             quiet = {"DEBIAN_FRONTEND": "noninteractive", **os.environ}
-            for words in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *PACKAGES[engine], "busybox-static"]):
+            for words in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *packages]):
                 done = subprocess.run(["apt-get", *words], env=quiet, capture_output=True, text=True)
                 if done.returncode != 0:
                     sys.exit(f"containers: apt-get {words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -148,7 +147,7 @@ class Engine:
         self.folder.mkdir()
         world.own(self.folder)
         self.daemon = None
-        bring(kind)
+        bring(PROGRAMS[kind] + ["busybox"], PACKAGES[kind] + ["busybox-static"])
         self.client = shutil.which(self.name, path=sbin())
         self.env = {"PATH": sbin(), "HOME": str(world.home)}
         if world.user:

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Images of containers, with a real engine and a real registry with TLS and a password:
+images.py podman|docker [PART...]."""
+
+import pathlib
+import shutil
+import sys
+import tarfile
+import time
+
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.containers.engines import BUSYBOX, Engine
+from test.containers.registry import NAME, PASSWORD, ImageRegistry, login_file
+from test.e2e.kit.harness import Results, World
+from test.e2e.kit.job_kit import running, texts
+
+# Tells which image it is of; its first attempt runs until it is told to end.
+TELLER = """\
+trap 'exit 1' TERM
+echo "version $VERSION attempt $STOKER_ATTEMPT"
+while [ "$STOKER_ATTEMPT" = 1 ]; do sleep 0.1; done
+"""
+
+
+class Lab:
+    """An engine, a registry, and the images of a test."""
+
+    def __init__(self, world, engine, check):
+        self.world, self.engine, self.check = world, engine, check
+        self.registry = ImageRegistry(world.root / "registry")
+        world.home.joinpath(".config").mkdir(exist_ok=True)
+        self.registry.trust(world.home)
+        self.tree = world.root / "small.tar"
+        with tarfile.open(self.tree, "w") as tar:
+            for folder in ("tmp", "etc", "proc", "sys", "dev", "bin"):
+                entry = tarfile.TarInfo(folder)
+                entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+                tar.addfile(entry)
+            tar.add(shutil.which("busybox"), "bin/busybox")
+            for name in BUSYBOX:
+                link = tarfile.TarInfo("bin/" + name)
+                link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+                tar.addfile(link)
+
+    def log_in(self, host=None, password=PASSWORD):
+        login_file(self.world.home / ".docker" / "config.json", host or self.registry.host, NAME, password)
+
+    def log_out(self):
+        (self.world.home / ".docker" / "config.json").unlink(missing_ok=True)
+
+    def push(self, name, version, *words):
+        """An image that knows its version, in the registry alone; its digest there."""
+        archive = self.world.root / "image.tar"
+        archive.unlink(missing_ok=True)
+        self.engine.run("import", f"--change=ENV VERSION={version}", *words, str(self.tree), "localhost/made:1")
+        self.engine.run("save", "-o", str(archive), "localhost/made:1")
+        self.engine.run("rmi", "localhost/made:1")
+        return self.registry.copy(f"docker-archive:{archive}", name)
+
+    def forget(self):
+        """The engine has none of the registry's images any more."""
+        listed = self.engine.run("images", "--format", "{{.Repository}} {{.ID}}").stdout
+        for line in listed.splitlines():
+            if line.startswith(self.registry.host):
+                self.engine.run("rmi", "--force", line.split()[1], check=False)
+
+    def file(self, image, run, name="job.yaml", more=""):
+        path = self.world.work / name
+        path.write_text(f"name: imaged\ncontainer:\n  image: {image}\n  engine: {self.engine.name}\n{more}{run}")
+        return str(path)
+
+    def submit(self, image, run, more=""):
+        return self.world.submit(self.file(image, run, more=more))
+
+    def ended(self, job, state="Succeeded"):
+        self.world.stoker("wait", job, timeout=120)
+        good = self.world.job(job)["state"] == state
+        if not good:
+            print(self.log(job), self.world.stoker("show", job).stdout, file=sys.stderr)
+        return good
+
+    def log(self, job):
+        return self.world.stoker("logs", job, check=True).stdout
+
+    def refused(self, what, image, *expected):
+        """One clear error, before there is any job."""
+        before = self.world.json("ls", "--all")
+        done = self.world.stoker("run", "-d", self.file(image, "run: 'true'\n"), timeout=60)
+        said = done.stdout + done.stderr
+        self.check(f"{what}: it is refused", done.returncode != 0, said)
+        self.check(f"{what}: it is said", all(one in said for one in expected), said)
+        self.check(f"{what}: in one error", said.count("error") <= 1 and PASSWORD not in said, said)
+        self.check(f"{what}: there is no job", self.world.json("ls", "--all") == before, said)
+
+
+def block():
+    return "run: |\n" + "".join(f"  {line}\n" for line in TELLER.splitlines())
+
+
+def fixed(lab):
+    """A tag that moves while a job runs moves nothing of it; a login is docker's file."""
+    world, check, image = lab.world, lab.check, f"{lab.registry.host}/team/teller:1"
+    digest = lab.push("team/teller:1", "one")
+    lab.log_in()
+    job = lab.submit(image, block())
+    running(world, job, "version one attempt 1")
+    shown = world.stoker("show", job).stdout
+    check("the record has the digest", f"team/teller@{digest}" in shown, shown)
+    moved = lab.push("team/teller:1", "two")
+    check("the tag moves", moved != digest)
+    lab.forget()
+    world.stoker("preempt", job, check=True)
+    check("it ends well", lab.ended(job))
+    check("the second attempt runs the same image", "version one attempt 2" in texts(world, job), lab.log(job))
+    again = lab.submit(image, "run: echo version $VERSION\n")
+    check("a new job", lab.ended(again))
+    check("has what the tag is now", "version two" in texts(world, again), lab.log(again))
+    done = world.json("retry", "--fresh", "--detach", job)
+    running(world, done["id"], "version one attempt 1")  # as what it is a retry of
+    world.stoker("cancel", done["id"], check=True)
+    lab.registry.stop()
+    third = lab.submit(f"{lab.registry.host}/team/teller@{moved}", "run: echo version $VERSION\n")
+    check("with the image here no registry is asked", lab.ended(third), lab.log(third))
+    lab.registry.start()
+    lab.log_out()
+
+
+def mistakes(lab):
+    """One clear error each, before any machine is asked for."""
+    host = lab.registry.host
+    digest = lab.push("team/a:1", "one")
+    lab.refused("without a login", f"{host}/team/a:1", "wants a login", "docker login " + host)
+    lab.log_in(password="wrong")
+    lab.refused("with a wrong one", f"{host}/team/a:1", f"({NAME}) may not pull it")
+    lab.log_in()
+    lab.refused("a tag that is not there", f"{host}/team/a:9", "the registry has no 9")
+    lab.refused("an image that is not there", f"{host}/none/a:1", "the registry has no 1")
+    wrong = digest[:-4] + ("0000" if digest[-4:] != "0000" else "1111")
+    lab.refused("a wrong digest", f"{host}/team/a@{wrong}", "the registry has no " + wrong)
+    if lab.engine.name == "podman":  # docker 20.10 imports for its own alone
+        lab.push("team/arm:1", "one", "--arch=arm64")
+        lab.refused("of another architecture", f"{host}/team/arm:1", "for linux/arm64, not for linux/amd64")
+    lab.log_out()
+
+
+def away(lab):
+    """A registry that is away is said, and the first node finds out, for all of the job."""
+    world, check, host = lab.world, lab.check, lab.registry.host
+    digest = lab.push("team/late:1", "late")
+    lab.log_in()
+    lab.forget()
+    world.env["STOKER_CAPACITY"] = "cpus=1 memory=0"
+    go = world.root / "go"
+    first = world.submit(
+        "--name", "first", "--", "sh", "-c", f"while [ ! -e {go} ]; do sleep 0.1; done", cwd=str(world.root / "evidence")
+    )
+    lab.registry.stop()
+    done = world.stoker("run", "-d", lab.file(f"{host}/team/late:1", block(), more="resources: {cpus: 1}\n"))
+    check("that it is away is said", "first node finds out" in done.stderr + done.stdout, done.stderr + done.stdout)
+    job = world.json("ls")[0]["id"]
+    lab.registry.start()
+    go.touch()
+    check("the first ends", lab.ended(first))
+    running(world, job, "version late attempt 1")
+    kept = pathlib.Path(world.store, "jobs", job, "image").read_text()
+    check("the digest is kept for the job", kept == f"{host}/team/late@{digest}", kept)
+    lab.push("team/late:1", "later")
+    lab.forget()
+    world.stoker("preempt", job, check=True)
+    check("it ends well", lab.ended(job))
+    check("in the same image", "version late attempt 2" in texts(world, job), lab.log(job))
+    world.env["STOKER_CAPACITY"] = "cpus=256 memory=0"
+    lab.forget()
+    lab.registry.stop()
+    job = lab.submit(f"{host}/team/late:1", "run: 'true'\n")
+    check("where it stays away the job fails", lab.ended(job, "Failed"))
+    said = lab.log(job) + world.stoker("show", job).stdout
+    check("for that", "the registry does not answer" in said, said)
+    lab.registry.start()
+    lab.log_out()
+
+
+def local(lab):
+    """What is in the engine alone is used as it is, by name and by id."""
+    world, check = lab.world, lab.check
+    lab.engine.run("import", "--change=ENV VERSION=home", str(lab.tree), "localhost/home:1")
+    identity = lab.engine.run("image", "inspect", "--format={{.Id}}", "localhost/home:1").stdout.strip().replace("sha256:", "")
+    for image in ("localhost/home:1", "sha256:" + identity):
+        job = lab.submit(image, "run: echo version $VERSION\n")
+        check(f"{image}: it ends well", lab.ended(job))
+        check(f"{image}: it is that image", "version home" in texts(world, job), lab.log(job))
+
+
+PARTS = {one.__name__: one for one in (fixed, mistakes, away, local)}
+
+
+def main():
+    kind, *parts = sys.argv[1:]
+    results = Results()
+    with World(f"images-{kind}") as world:
+        world.root.chmod(0o755)
+        engine = Engine(kind, world)
+        world.env.update(engine.env)
+        lab = Lab(world, engine, results.check)
+        try:
+            for part in parts or PARTS:
+                begun = time.monotonic()
+                results.run(part, PARTS[part], lab)
+                print(f"{kind} {part}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+        finally:
+            lab.registry.stop()
+            engine.close()
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real registry (Debian's docker-registry) with TLS, a certificate of its own and a password, in
+folders of the test's."""
+
+import base64
+import http.client
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+
+from test.containers.engines import bring, sbin
+
+NAME, PASSWORD = "puller", "open:sesame"
+
+
+class ImageRegistry:
+    """`host`: as images name it. It is not 127.0.0.0/8, where docker asks for no certificate."""
+
+    def __init__(self, folder, address="127.0.0.1"):
+        bring(["docker-registry", "htpasswd", "openssl", "skopeo"], ["docker-registry", "apache2-utils", "openssl", "skopeo"])
+        self.folder = folder
+        folder.mkdir(mode=0o755)
+        with socket.socket() as free:
+            free.bind((address, 0))
+            self.host = f"{address}:{free.getsockname()[1]}"
+        self.certificate = folder / "ca.crt"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=registry", "-keyout", folder / "key"]
+            + ["-out", self.certificate, "-addext", f"subjectAltName=IP:{address}"],
+            check=True,
+            capture_output=True,
+        )
+        words = subprocess.run(["htpasswd", "-Bbn", NAME, PASSWORD], check=True, capture_output=True, text=True, env={"PATH": sbin()})
+        (folder / "htpasswd").write_text(words.stdout.strip() + "\n")
+        settings = {
+            "version": "0.1",
+            "log": {"accesslog": {"disabled": False}},
+            "storage": {"filesystem": {"rootdirectory": str(folder / "data")}, "delete": {"enabled": True}},
+            "http": {"addr": self.host, "tls": {"certificate": str(self.certificate), "key": str(folder / "key")}},
+            "auth": {"htpasswd": {"realm": "test", "path": str(folder / "htpasswd")}},
+        }
+        (folder / "settings.yml").write_text(json.dumps(settings))
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.log = open(self.folder / "log", "a", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [shutil.which("docker-registry", path=sbin()), "serve", self.folder / "settings.yml"], stdout=self.log, stderr=self.log
+        )
+        end = time.monotonic() + 60
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > end:
+                sys.exit("containers: the registry does not come up:\n" + (self.folder / "log").read_text()[-3000:])
+            time.sleep(0.1)
+
+    def answers(self):
+        context = ssl.create_default_context(cafile=self.certificate)
+        try:
+            connection = http.client.HTTPSConnection(self.host, context=context, timeout=2)
+            connection.request("GET", "/v2/")
+            return connection.getresponse().status == 401
+        except OSError:
+            return False
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+            self.log.close()
+        self.process = None
+
+    def trust(self, home):
+        """As the engines want it, of one user's."""
+        where = home / ".config" / "containers" / "certs.d" / self.host
+        where.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.certificate, where / "ca.crt")
+        return home / ".config"
+
+    def copy(self, source, name, *words):
+        """By skopeo, from where `source` has it; its digest."""
+        target = f"{self.host}/{name}"
+        digest = self.folder / "digest"
+        done = subprocess.run(
+            ["skopeo", "--insecure-policy", "copy", f"--dest-creds={NAME}:{PASSWORD}", f"--dest-cert-dir={self.folder}"]
+            + ["--digestfile", digest, *words, source, f"docker://{target}"],
+            capture_output=True,
+            text=True,
+            env={"PATH": sbin(), "HOME": str(self.folder), "TMPDIR": str(self.folder)},
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"skopeo copy {source} -> {done.returncode}\n{done.stderr}")
+        return digest.read_text().strip()
+
+    def asked(self):
+        """The requests of its log, as `METHOD /path STATUS`."""
+        self.log.flush()
+        out = []
+        for line in (self.folder / "log").read_text().splitlines():
+            parts = line.split('"')
+            if len(parts) > 2 and " HTTP/" in parts[1]:
+                out.append(parts[1].rsplit(" ", 1)[0] + " " + parts[2].split()[0])
+        return out
+
+
+def login_file(path, host, name=NAME, password=PASSWORD):
+    """As docker and podman write it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    word = base64.b64encode(f"{name}:{password}".encode()).decode()
+    path.write_text(json.dumps({"auths": {host: {"auth": word}}}))
+    os.chmod(path, 0o600)

@@ -20,6 +20,10 @@ struct ContainerSpec {
   std::vector<std::string> cap_add;
   std::vector<std::string> devices;
   std::vector<std::string> volumes;  // SOURCE:TARGET or SOURCE:TARGET:OPTIONS, both absolute
+  std::string user;                  // IsContainerUser; "" = who submitted the job
+  // The program is begun through it: the image's own, or these words; neither = not at all.
+  bool image_entrypoint = false;
+  std::vector<std::string> entrypoint;
   bool operator==(const ContainerSpec&) const = default;
 };
 

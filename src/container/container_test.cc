@@ -9,6 +9,7 @@
 #include "container/engine_argv.h"
 #include "container/engine_install.h"
 #include "container/engine_words.h"
+#include "container/inside.h"
 #include "container/run_options.h"
 
 namespace stoker {
@@ -100,7 +101,8 @@ TEST(RunOptions, WhatStokerSetsItselfIsRefusedWithWhatToWrite) {
                                                         {"--restart=always", "job_recovery"},
                                                         {"-v", "container.volumes"},
                                                         {"--memory=1g", "resources.memory"},
-                                                        {"--user=1", "as who submitted"},
+                                                        {"--user=1", "container.user"},
+                                                        {"--entrypoint=x", "entrypoint"},
                                                         {"--gpus=all", "resources.gpus"}}) {
     const auto judged = CheckRunOptions({word});
     ASSERT_FALSE(judged.ok()) << word;
@@ -142,6 +144,42 @@ TEST(EngineArgv, WhoseFilesTheyAre) {
   EXPECT_TRUE(docker.rootless);
   EXPECT_TRUE(Has(RunArgv(docker, plan), "--user=0:0"));
   EXPECT_FALSE(Begins(RunArgv(docker, plan), "--userns"));
+}
+
+TEST(Inside, AUserIsTheEnginesWhereItsProcessesCanBeLookedAt) {
+  ContainerPlan plan = Plan();
+  const auto words = [&](const EngineFacts& engine, const char* user) {
+    plan.spec.user = user;
+    return CheckUser(engine, plan).ok() ? Join(UserWords(engine, plan), " ") : "refused";
+  };
+  EXPECT_EQ(words(kPodman, ""), "--user=0:0");
+  EXPECT_EQ(words(kPodman, "1000"), "--user=1000");
+  EXPECT_EQ(words(kDocker, "a:b"), "--user=a:b");
+  plan.uid = 1000;
+  plan.gid = 100;
+  EXPECT_EQ(words(kRootless, "root"), "--user=0:0");
+  EXPECT_EQ(words(kRootless, "1000:100"), "--userns=keep-id");
+  for (const char* other : {"1001", "1000:1", "trainer", "root:100"}) {
+    EXPECT_EQ(words(kRootless, other), "refused") << other;
+  }
+  EXPECT_EQ(words(kDocker, "1000"), "--user=1000");
+  EXPECT_EQ(words(kDocker, "root"), "refused");
+  EngineFacts docker = kDocker;
+  docker.rootless = true;
+  EXPECT_EQ(words(docker, "0"), "--user=0:0");
+  EXPECT_EQ(words(docker, "1000"), "refused");  // a user of its own range
+  for (const char* bad : {"", "-1", "a b", "a:", ":a", "a:b:c", "a;b"}) {
+    EXPECT_FALSE(IsContainerUser(bad)) << bad;
+  }
+}
+
+TEST(Inside, AnEntryPointIsWordsOrNone) {
+  EXPECT_EQ(*ReadEntrypoint("{\"words\":[\"/opt/e.sh\",\"--\"]}\n"), (Words{"/opt/e.sh", "--"}));
+  EXPECT_TRUE(ReadEntrypoint("{\"words\":null}")->empty());
+  const auto shell = ReadEntrypoint(R"({"words":["/bin/sh","-c","exec python a.py"]})");
+  EXPECT_NE(shell.status().message().find("python a.py"), std::string::npos);
+  EXPECT_FALSE(ReadEntrypoint("no").ok());
+  EXPECT_FALSE(ReadEntrypoint("{\"words\":[1]}").ok());
 }
 
 TEST(EngineArgv, WhatTheJobAsksFor) {

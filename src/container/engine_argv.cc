@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "container/inside.h"
 
 namespace stoker {
 namespace {
@@ -67,16 +68,6 @@ void AddGpus(const ContainerPlan& plan, Words* out) {
   }
 }
 
-void AddUser(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
-  if (engine.rootless && engine.kind == EngineKind::kPodman) {
-    out->push_back("--userns=keep-id");
-  } else if (plan.uid != 0 && !engine.rootless) {
-    out->push_back("--user=" + std::to_string(plan.uid) + ":" + std::to_string(plan.gid));
-  } else {
-    out->push_back("--user=0:0");  // whatever the image says: files are the submitter's
-  }
-}
-
 }  // namespace
 
 const char* EngineName(EngineKind kind) {
@@ -102,7 +93,7 @@ Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {
   // Labels of SELinux keep a container from files that are not its own.
   out.push_back("--security-opt=label=disable");
   if (!plan.host_name.empty()) out.push_back("--hostname=" + plan.host_name);
-  AddUser(engine, plan, &out);
+  for (const std::string& word : UserWords(engine, plan)) out.push_back(word);
   AddShared(plan, &out);
   AddLimits(plan, &out);
   AddMounts(plan, &out);

@@ -46,18 +46,19 @@ struct ContainerPlan {
   std::string image;  // what is run: `spec.image`, or it with a digest
   std::string owner;  // kContainerOwnerLabel
   std::string job;
-  std::string program;               // on the machine: stoker's static binary
-  std::string socket_dir;            // on the machine: holds "socket"
-  std::string verb;                  // of `program`
-  std::vector<std::string> folders;  // that have the same path inside
-  std::string host_name;             // "" = the machine's
-  std::string hosts_file;            // with `host_name`
-  int64_t memory = 0;                // bytes that the engine holds it to; 0 = no limit
-  int64_t cpus = 0;                  // in thousandths; 0 = no limit
-  int64_t machine_memory = 0;        // bytes; for the default of shared memory
-  int uid = 0, gid = 0;              // of who runs the job
-  std::string gpus;                  // "" = none, "all", or numbers as "0,2"
-  GpuWay gpu_way = GpuWay::kNone;    // with `gpus`
+  std::string program;                  // on the machine: stoker's static binary
+  std::string socket_dir;               // on the machine: holds "socket"
+  std::string verb;                     // of `program`
+  std::vector<std::string> folders;     // that have the same path inside
+  std::string host_name;                // "" = the machine's
+  std::string hosts_file;               // with `host_name`
+  int64_t memory = 0;                   // bytes that the engine holds it to; 0 = no limit
+  int64_t cpus = 0;                     // in thousandths; 0 = no limit
+  int64_t machine_memory = 0;           // bytes; for the default of shared memory
+  int uid = 0, gid = 0;                 // of who runs the job
+  std::string gpus;                     // "" = none, "all", or numbers as "0,2"
+  GpuWay gpu_way = GpuWay::kNone;       // with `gpus`
+  std::vector<std::string> entrypoint;  // in front of the program's words; not the engine's matter
 };
 
 // Starts the container and returns: its first process is stoker's own.

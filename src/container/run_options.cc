@@ -14,7 +14,6 @@ constexpr std::string_view kNetwork = "Leave it out: the container has the machi
 constexpr std::string_view kTerminal = "Leave it out: what the program writes is the job's log";
 constexpr std::string_view kVolumes = "Write it under container.volumes: [/source:/target]";
 constexpr std::string_view kEnvs = "Write variables under 'envs', secret ones under 'secrets'";
-constexpr std::string_view kProgram = "Write the program under 'run' or 'command'";
 constexpr std::string_view kMemory = "Write resources.memory";
 constexpr std::string_view kCpus = "Write resources.cpus";
 constexpr std::string_view kOwner =
@@ -63,7 +62,7 @@ constexpr Row kRefused[] = {
     {"unsetenv", kEnvs},
     {"unsetenv-all", kEnvs},
     {"secret", "Write it under 'secrets'"},
-    {"entrypoint", kProgram},
+    {"entrypoint", "Write it under container.entrypoint"},
     {"workdir", "Write 'workdir': it lies at the same path inside"},
     {"volume", kVolumes},
     {"volumes-from", kVolumes},
@@ -74,7 +73,7 @@ constexpr Row kRefused[] = {
     {"arch", "Name an image of the machine's architecture"},
     {"os", "Name an image of the machine's architecture"},
     {"variant", "Name an image of the machine's architecture"},
-    {"user", kOwner},
+    {"user", "Write it under container.user"},
     {"userns", kOwner},
     {"uidmap", kOwner},
     {"gidmap", kOwner},

@@ -3,6 +3,7 @@
 #include "container/container_spec.h"
 
 #include "base/text.h"
+#include "container/inside.h"
 #include "container/run_options.h"
 #include "spec/sections.h"
 #include "spec/text/json_text.h"
@@ -12,11 +13,10 @@ namespace {
 
 constexpr size_t kMostRunWords = 200;
 constexpr size_t kLongestRunWord = 4096;
+constexpr std::string_view kImageEntrypoint = "image";
 
 const RefusedKeys& RefusedContainerKeys() {
   static const RefusedKeys keys = {
-      {"user", "Leave it out: the program runs as who submitted the job"},
-      {"entrypoint", "Write the image's entry point into 'run', before the program"},
       {"login", "Log in with the engine's own login on the machine"},
       {"dockerfile", "Build the image on the machine, and name it under container.image"},
   };
@@ -95,6 +95,41 @@ void ReadEngine(const YamlNode& node, SpecReader* reader, ContainerSpec* contain
   }
 }
 
+void ReadUser(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
+  const auto line = reader->Line(node, "container.user");
+  if (!line) return;
+  if (IsContainerUser(*line)) {
+    container->user = *line;
+  } else {
+    reader->Error(node, "'container.user' cannot be " + Quoted(*line),
+                  "Write it as 1000, 1000:1000 or root");
+  }
+}
+
+// `image`, one word, or a list.
+void ReadEntry(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
+  constexpr std::string_view kWhat = "container.entrypoint";
+  if (node.IsScalar() && node.text == kImageEntrypoint) {
+    container->image_entrypoint = true;
+    return;
+  }
+  const auto add = [&](const YamlNode& item) {
+    const auto word = reader->Line(item, kWhat);
+    if (word) container->entrypoint.push_back(*word);
+  };
+  if (node.IsScalar() && !node.text.empty()) {
+    if (node.text.find(' ') == std::string::npos) return add(node);
+    return reader->Error(node, "'container.entrypoint' is taken as one word: " + Quoted(node.text),
+                         "Write a list: [/entrypoint.sh, --fast]");
+  }
+  if (!reader->ExpectList(node, kWhat, "[/entrypoint.sh]")) return;
+  if (!reader->ExpectAtMost(node, kWhat, node.items.size(), kMostRunWords)) return;
+  for (const YamlNode& item : node.items) add(item);
+  if (node.items.empty() || (!container->entrypoint.empty() && container->entrypoint[0].empty())) {
+    reader->Error(node, "'container.entrypoint' names no program", "Leave it out, or write image");
+  }
+}
+
 std::string WordList(const std::vector<std::string>& items) {
   std::vector<std::string> quoted;
   for (const std::string& item : items) quoted.push_back(JsonString(item));
@@ -133,6 +168,8 @@ void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
         [=](const YamlNode& v) { ReadContainerImage(v, "container.image", reader, spec); }},
        {"engine", [=](const YamlNode& v) { ReadEngine(v, reader, container); }},
        {"run_options", [=](const YamlNode& v) { ReadRunOptions(v, reader, container); }},
+       {"user", [=](const YamlNode& v) { ReadUser(v, reader, container); }},
+       {"entrypoint", [=](const YamlNode& v) { ReadEntry(v, reader, container); }},
        {"shm_size", [=](const YamlNode& v) { ReadShmSize(v, reader, container); }},
        words("cap_add", IsCapability, "SYS_ADMIN", &ContainerSpec::cap_add),
        words("devices", IsDevice, "/dev/fuse", &ContainerSpec::devices),
@@ -156,6 +193,9 @@ std::string PrintContainer(const JobSpec& spec) {
   list("cap_add", container.cap_add);
   list("devices", container.devices);
   list("volumes", container.volumes);
+  if (!container.user.empty()) out += "  user: " + JsonString(container.user) + "\n";
+  if (container.image_entrypoint) out += "  entrypoint: image\n";
+  list("entrypoint", container.entrypoint);
   return out;
 }
 

@@ -166,6 +166,11 @@ void RandomContainer(Prng* prng, ContainerSpec* container) {
   if (prng->Chance(1, 2)) container->cap_add = {"SYS_ADMIN", "ALL"};
   if (prng->Chance(1, 2)) container->devices = {"/dev/fuse", "nvidia.com/gpu=all"};
   if (prng->Chance(1, 2)) container->volumes = {"/é x/#:/b:ro,Z"};
+  if (prng->Chance(1, 2)) container->user = prng->Chance(1, 2) ? "0" : "a.b:c_d";
+  container->image_entrypoint = prng->Chance(1, 3);
+  if (!container->image_entrypoint && prng->Chance(1, 2)) {
+    container->entrypoint = {"image", "a b: #\"'"};
+  }
 }
 
 void RandomAws(Prng* prng, AwsSpec* aws) {

@@ -261,23 +261,26 @@ ROOTLESS = ("inside", "saved", "swept", "killed")
 
 
 def play(kind, parts, uid=None):
+    """`parts`: those to play, by their names."""
     results = Results()
     with World(f"containers-{kind}", uid=uid) as world:
         world.root.chmod(0o755)
         engine = Engine(kind, world)
         world.env.update(engine.env)
         try:
-            for part in parts or (ROOTLESS if kind == "rootless" else PARTS):
+            for name, part in parts.items():
                 begun = time.monotonic()
-                results.run(part, PARTS[part], world, engine, results.check)
-                print(f"{kind} {part}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+                results.run(name, part, world, engine, results.check)
+                print(f"{kind} {name}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
         finally:
             engine.close()
     return results
 
 
-def main():
-    kind, *parts = sys.argv[1:]
+def play_parts(all_parts, of_rootless):
+    """What the command line asks for: an engine, then names of parts, or all of them."""
+    kind, *names = sys.argv[1:]
+    parts = {name: all_parts[name] for name in names or (of_rootless if kind == "rootless" else all_parts)}
     if kind != "rootless":
         return play(kind, parts).finish()
     uid = make_user()
@@ -289,4 +292,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    play_parts(PARTS, ROOTLESS)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "contract/environment.h"
+#include "node/attempt/container_user.h"
 #include "node/attempt/gpus.h"
 #include "node/attempt/image.h"
 #include "node/env/engine/engine_here.h"
@@ -100,6 +101,7 @@ Status Enter(AttemptContext& here, ShellStep& step) {
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
   plan.image = image.name;
+  STOKER_TRY(PlanProgram(here, engine, &plan));
   STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
   here.image_id = image.id;
   step.Use(*here.container);
@@ -108,7 +110,7 @@ Status Enter(AttemptContext& here, ShellStep& step) {
   const std::string& remark = here.container->remark();
   if (!remark.empty())
     here.log.Say("stoker: " + std::string(EngineName(engine.kind)) + ": " + remark);
-  return Status::Ok();
+  return SayUser(here);
 }
 
 }  // namespace

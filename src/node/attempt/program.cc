@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "node/attempt/container_user.h"
 #include "node/attempt/gpus.h"
 #include "node/env/editable.h"
 #include "node/env/host_names.h"
@@ -90,7 +91,10 @@ Status Equip(const AttemptContext& here, const std::vector<std::string>& address
       {config.job.id, config.job.num_nodes, config.rank, addresses, config.dir + "/hosts"},
       command));
   if (here.place) command.lock = here.place->lock();
-  return Status::Ok();
+  if (!here.container) return Status::Ok();
+  const std::vector<std::string>& entry = here.container->entrypoint();
+  command.argv.insert(command.argv.begin(), entry.begin(), entry.end());
+  return GiveToUser(here);
 }
 
 void SayWhatIsNotHeld(AttemptContext& here) {

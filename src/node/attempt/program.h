@@ -32,7 +32,8 @@ void Activate(const Staged& staged, contract::Environment& env);
 // `script`, in the work directory; in a container by the shell that the image has.
 TaskCommand ShellCommand(const AttemptContext& here, const std::string& script,
                          contract::Environment env);
-// What both need: the node's host name, and that the work directory is this attempt's.
+// What both need: the node's host name, that the work directory is this attempt's; in a container
+// its entry point and its user.
 Status Equip(const AttemptContext& here, const std::vector<std::string>& addresses,
              TaskCommand& command);
 // Once something runs: which limits are not held.

@@ -62,6 +62,22 @@ std::string RemarkIn(const std::string& error) {
   return "";
 }
 
+// Another user's first process reaches its socket by its mount, and may run the program; nobody
+// else does on the machine, as the socket's folder lies in one that is closed.
+Status OpenToOthers(const ContainerPlan& plan) {
+  const std::string socket = plan.socket_dir + "/socket";
+  struct stat program {};
+  if (stat(plan.program.c_str(), &program) != 0 ||
+      chmod(plan.program.c_str(), (program.st_mode & 07777) | 0555) != 0) {
+    return ErrnoStatus("opening " + plan.program + " to container.user", errno);
+  }
+  if (chmod(plan.owner.c_str(), 0700) == 0 && chmod(plan.socket_dir.c_str(), 0711) == 0 &&
+      chmod(socket.c_str(), 0666) == 0) {
+    return Status::Ok();
+  }
+  return ErrnoStatus("opening " + socket + " to container.user", errno);
+}
+
 bool ReadWhole(int fd, char* to, size_t size) {
   for (size_t got = 0; got < size;) {
     const ssize_t n = read(fd, to + got, size - got);
@@ -110,6 +126,8 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
   STOKER_ASSIGN(plan.program, OwnFile());
   STOKER_TRY(sys::MakeDirs(plan.socket_dir, 0700));
   STOKER_TRY(made->Listen(plan.socket_dir));
+  if (!plan.spec.user.empty()) STOKER_TRY(OpenToOthers(plan));
+  made->entrypoint_ = plan.entrypoint;
   if (limiter != nullptr) {
     const TaskLimits limits = limiter->asked();
     plan.memory = limits.memory;
@@ -178,6 +196,8 @@ Status Container::Accept() {
     return ErrnoStatus("accepting the container", errno);
   }
   first_ = peer.pid;
+  uid_ = peer.uid;
+  gid_ = peer.gid;
   const timeval limit{kAnswerMs / 1000, 0};
   setsockopt(life_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ContainerHello hello{};

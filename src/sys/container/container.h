@@ -3,6 +3,8 @@
 // runs in it is started, seen, signalled and ended without the engine.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,6 +35,11 @@ class Container final : public ProcessRunner {
 
   // What the image sets, and the engine.
   const std::vector<std::pair<std::string, std::string>>& variables() const { return variables_; }
+  // In front of each program's words.
+  const std::vector<std::string>& entrypoint() const { return entrypoint_; }
+  // Who its processes are on this machine.
+  uid_t uid() const { return uid_; }
+  gid_t gid() const { return gid_; }
   // What the engine had to say though it started: limits that it does not hold. "" = nothing.
   const std::string& remark() const { return remark_; }
 
@@ -61,6 +68,9 @@ class Container final : public ProcessRunner {
   int first_ = 0;  // its first process, as this process sees it
   std::string kept_to_;
   std::vector<std::pair<std::string, std::string>> variables_;
+  std::vector<std::string> entrypoint_;
+  uid_t uid_ = 0;
+  gid_t gid_ = 0;
   std::string remark_;
 };
 

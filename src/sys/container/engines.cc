@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "container/docker_info.h"
 #include "container/engine_words.h"
+#include "container/inside.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
 #include "sys/task/process_table.h"
@@ -159,6 +160,13 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted) {
   }
   return Status(Code::kInvalid, "this machine has no " + wanted,
                 "Install it, or leave container.engine out: what the machine has is taken");
+}
+
+Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
+                                                 const std::string& image) {
+  STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(EntrypointArgv(engine, image), kAskMs));
+  if (said.exit_code == 0) return ReadEntrypoint(said.out);
+  return EngineFailure(engine, "look at the image " + image, said.exit_code, said.err);
 }
 
 Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int64_t within_ms) {

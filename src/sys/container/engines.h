@@ -30,6 +30,11 @@ std::vector<FoundEngine> FindEngines();
 // what to do.
 Result<EngineFacts> ChooseEngine(const std::string& wanted);
 
+// The words of an image's own entry point; the image is on the machine. kInvalid: a program cannot
+// be begun through it.
+Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
+                                                 const std::string& image);
+
 // Removes all containers of `owner`, tried twice: after a kill podman fails the first time. Errors:
 // one stays; kTimeout: the engine did not answer for `within_ms`, in all.
 inline constexpr int64_t kRemoveWithinMs = 120'000;

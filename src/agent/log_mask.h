@@ -12,16 +12,9 @@
 
 namespace stoker {
 
-// Shorter values are not masked: they would blacken the log, and be guessed all the same.
-inline constexpr size_t kLeastMasked = 6;
-
-// What is replaced: each secret as it is, without white space around it, each line of one that has
-// several, in JSON's and in a URL's escapes, and in base64 (both alphabets) wherever it begins
-// within the encoded text. Not what a program makes of it otherwise: split up, reversed, hashed.
-std::vector<std::string> FormsOfSecret(std::string_view secret);
-
-// Thread-safe. A secret is found wherever the writes cut it: the end of what was written that may
-// be the beginning of one waits for what follows, each stream for itself, or for Flush.
+// Thread-safe. A secret, in each form of FormsOfSecret, is found wherever the writes cut it: the
+// end of what was written that may be the beginning of one waits for what follows, each stream for
+// itself, or for Flush.
 class LogMask : public LogSink {
  public:
   LogMask(LogSink& sink, const std::vector<std::string>& secrets);
@@ -36,8 +29,7 @@ class LogMask : public LogSink {
   size_t Mask(std::string_view text, bool last, std::string& out) const;
 
   LogSink& sink_;
-  std::vector<std::string> forms_;  // the longest first
-  std::array<bool, 256> begins_{};  // some form begins with this byte
+  std::array<std::vector<std::string>, 256> forms_;  // by their first byte; the longest first
   std::mutex mutex_;
   std::array<std::string, 3> waiting_;  // of out, err and system
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/secret_forms.h"
 #include "base/prng.h"
 
 namespace stoker {
@@ -59,7 +60,21 @@ TEST(LogMask, Forms) {
   EXPECT_EQ(mask.Masked("bWU6YWIiY2QvZWY="), "bWU6***Y=");
   EXPECT_EQ(mask.Masked("x line two y"), "x *** y");
   EXPECT_TRUE(FormsOfSecret("short").empty());
+
   EXPECT_EQ(LogMask(keep, {"1", ""}).Masked("1 2 3"), "1 2 3");
+}
+
+// As the tools wrote them; test/e2e/secrets/planted.py has more.
+TEST(LogMask, FormsOfTools) {
+  Keep keep;
+  const LogMask mask(keep, {"it's \"so\" $x/", "Grüße\tan", "p%40ss/word"});
+  for (const char* form :
+       {"it'\\''s \"so\" $x/", "it'\"'\"'s \"so\" $x/", "it\\'s\\ \\\"so\\\"\\ \\$x/",
+        "it\\'s \"so\" $x/", "it%27s+%22so%22+%24x%2F", "it%27s%20%22so%22%20%24x/",
+        "it%27s%20%22so%22%20%24x%2f", "Gr\\u00fc\\u00dfe\\tan", "Grüße\\tan",
+        "Gr\\303\\274\\303\\237e\\tan", "p@ss/word", "p%2540ss%2Fword"}) {
+    EXPECT_EQ(mask.Masked("<" + std::string(form) + ">"), "<***>") << form;
+  }
 }
 
 // Any cutting gives what one write gives.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "google/jwt.h"
 #include "test/kit/google_environment.h"
 

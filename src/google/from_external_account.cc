@@ -3,10 +3,10 @@
 // RFC 8693 (token exchange); google-auth's identity_pool.py.
 #include <algorithm>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "google/exchange.h"
 #include "google/external.h"
-#include "google/jwt.h"
 #include "google/sources.h"
 #include "net/percent.h"
 

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "base/base64.h"
 #include "base/json.h"
 
 namespace stoker {
@@ -49,25 +50,6 @@ Result<std::string> Rs256(const std::string& pem, const std::string& text) {
 }
 
 }  // namespace
-
-std::string Base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
-  out.resize(static_cast<size_t>(size));
-  return out;
-}
-
-std::string Base64Url(std::string_view bytes) {
-  std::string out = Base64(bytes);
-  while (!out.empty() && out.back() == '=') out.pop_back();
-  for (char& c : out) {
-    if (c == '+') c = '-';
-    if (c == '/') c = '_';
-  }
-  return out;
-}
 
 Result<std::string> SignGoogleAssertion(const GoogleAssertion& assertion) {
   nlohmann::json header = {{"typ", "JWT"}, {"alg", "RS256"}};

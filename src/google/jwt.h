@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/status.h"
 #include "base/time.h"
@@ -23,9 +22,5 @@ struct GoogleAssertion {
 // Good for an hour from `now`, signed with RS256. kInvalid: not a private RSA key; says nothing of
 // it.
 Result<std::string> SignGoogleAssertion(const GoogleAssertion& assertion);
-
-// RFC 4648, 4; and 5 without padding, as RFC 7515 has it.
-std::string Base64(std::string_view bytes);
-std::string Base64Url(std::string_view bytes);
 
 }  // namespace stoker

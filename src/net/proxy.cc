@@ -4,9 +4,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include <boost/beast/core/detail/base64.hpp>
 #include <charconv>
 
+#include "base/base64.h"
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "net/percent.h"
@@ -86,13 +86,6 @@ bool GoesStraight(const Environment& environment, const HttpUrl& url) {
     if (!entry.empty() && Names(entry, url)) return true;
   }
   return false;
-}
-
-std::string Base64(const std::string& text) {
-  namespace base64 = boost::beast::detail::base64;
-  std::string out(base64::encoded_size(text.size()), '\0');
-  out.resize(base64::encode(out.data(), text.data(), text.size()));
-  return out;
 }
 
 Result<HttpProxy> Parse(std::string text) {

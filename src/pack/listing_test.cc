@@ -49,6 +49,21 @@ void WriteSecrets(TestTree& tree) {
   tree.Write("train.py", "print(1)\n");
 }
 
+TEST(Listing, LeavesCoreDumpsOutAndSaysSo) {
+  TestTree tree;
+  const std::string elf = std::string(
+                              "\x7f"
+                              "ELF\x02\x01\x01",
+                              7) +
+                          std::string(9, '\0');
+  tree.Write("sub/core", elf + std::string("\x04\0memory", 8));
+  tree.Write("core/train.py", "x");
+  const Result<Listing> listing = ListWorkdir(tree.root());
+  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
+  EXPECT_EQ(Names(*listing), (Strings{"core/", "core/train.py", "sub/"}));
+  EXPECT_NE(Notes(*listing).find("sub/core"), std::string::npos) << Notes(*listing);
+}
+
 TEST(Listing, NeverTakesSecretsAndEnvironments) {
   TestTree tree;
   WriteSecrets(tree);

@@ -25,6 +25,7 @@ constexpr size_t kNamesInNote = 5;
 constexpr int kDeepestFolder = 200;
 
 constexpr const char kSecrets[] = "made to hold secrets";
+constexpr const char kCores[] = "core dumps, a program's memory with its secrets";
 constexpr const char kVenvs[] = "virtual environments";
 constexpr const char kSpecial[] = "sockets, pipes and devices";
 constexpr const char kByOption[] = "stoker's own files";
@@ -168,6 +169,10 @@ Result<bool> TreeBuilder::AddLeaf(const std::string& path) {
       left_out_[kSecrets].push_back(path);
       return false;
     }
+  }
+  if (S_ISREG(seen->mode) && sys::IsCoreDump(root_, path)) {
+    left_out_[kCores].push_back(path);
+    return false;
   }
   AddFolders(Parent(path));
   AddEntry(path, S_ISLNK(seen->mode) ? EntryKind::kLink : EntryKind::kFile, *seen);

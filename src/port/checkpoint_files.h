@@ -68,7 +68,7 @@ struct FileEvent {
 };
 
 // Why an entry of a directory cannot be kept.
-enum class SkipReason { kUnreadable, kNoFile, kLeadsOut, kElsewhere };
+enum class SkipReason { kUnreadable, kNoFile, kLeadsOut, kElsewhere, kCoreDump };
 
 struct SkippedEntry {
   std::string path;
@@ -88,6 +88,8 @@ inline std::string_view WhySkipped(SkipReason why) {
       return "it is a link that leads out of its folder";
     case SkipReason::kElsewhere:
       return "it lies on another file system, or too many folders deep";
+    case SkipReason::kCoreDump:
+      return "it is a core dump: a program's memory, with its secrets";
   }
   return "";
 }

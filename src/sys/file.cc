@@ -2,6 +2,7 @@
 #include "sys/file.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/text.h"
 
@@ -191,6 +193,16 @@ bool FileExists(const std::string& path) {
 bool DirExists(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool IsCoreDump(int dir, const std::string& name) {
+  if (name.find("core") == std::string::npos) return false;
+  const ScopedFd fd(openat(dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  unsigned char head[EI_NIDENT + 2];
+  if (!fd.valid() || pread(fd.get(), head, sizeof head, 0) != sizeof head) return false;
+  if (std::memcmp(head, ELFMAG, SELFMAG) != 0) return false;
+  const int low = head[EI_DATA] == ELFDATA2MSB ? 1 : 0;
+  return head[EI_NIDENT + low] == ET_CORE && head[EI_NIDENT + 1 - low] == 0;
 }
 
 Result<std::string> RealPath(const std::string& path) {

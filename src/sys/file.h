@@ -79,6 +79,11 @@ Result<std::vector<DirEntry>> ListDir(const std::string& path);
 bool FileExists(const std::string& path);
 // A directory, or a link to one.
 bool DirExists(const std::string& path);
+// Whether the regular file `name` in the folder `dir` (a descriptor, or AT_FDCWD) is what the
+// kernel wrote of a process's memory at its death, secrets among it: an ELF core, by its first
+// bytes. Asked only of names with "core" in them, as core_pattern has it nearly everywhere
+// (core(5)). False for what cannot be read.
+bool IsCoreDump(int dir, const std::string& name);
 Result<std::string> RealPath(const std::string& path);
 
 // A fresh directory of mode 0700, removed with all it holds when destroyed.

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "google/credential_source.h"
-#include "google/jwt.h"
 #include "net/http_client.h"
 #include "net/percent.h"
 #include "net/system.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "google/jwt.h"
+#include "node/env/login/login.h"
 #include "node/env/requirement_files.h"
 #include "spec/text/git/git_requirements.h"
 #include "sys/command.h"
@@ -18,8 +18,6 @@ namespace {
 
 constexpr int64_t kAnswerWithinMs = 5000;
 constexpr size_t kMostTold = 5;
-
-using VariableSource = std::function<std::optional<std::string>(const std::string& name)>;
 
 std::vector<std::string> EnvironmentWithout(const std::vector<std::string_view>& names) {
   std::vector<std::string> env;
@@ -53,48 +51,24 @@ std::string QuietSsh() {
   return ssh + " -o BatchMode=yes";
 }
 
-// `url` with what ${NAME} stands for, as pip replaces it; nullopt: one of them is not known.
-std::optional<std::string> Filled(std::string url, const VariableSource& variable) {
-  for (size_t at = url.find("${"); at != std::string::npos; at = url.find("${", at)) {
-    const size_t end = url.find('}', at);
-    if (end == std::string::npos) return std::nullopt;
-    const auto value = variable(url.substr(at + 2, end - at - 2));
-    if (!value) return std::nullopt;
-    url.replace(at, end - at + 1, *value);
-    at += value->size();
-  }
-  return url;
-}
-
-// A user and a password in it go into a header, by variables that git reads as settings.
-void HideLogin(std::string* url, std::vector<std::string>* env) {
-  const size_t scheme = url->find("://");
-  if (scheme == std::string::npos || !StartsWith(*url, "http")) return;
-  const size_t begin = scheme + 3;
-  const size_t at = url->substr(0, url->find('/', begin)).rfind('@');
-  if (at == std::string::npos || at < begin) return;
-  const std::string login = url->substr(begin, at - begin);
-  url->erase(begin, at + 1 - begin);
-  env->push_back("GIT_CONFIG_COUNT=1");
-  env->push_back("GIT_CONFIG_KEY_0=http.extraHeader");
-  env->push_back("GIT_CONFIG_VALUE_0=Authorization: Basic " +
-                 Base64(login.find(':') == std::string::npos ? login + ":" : login));
-}
-
 std::optional<sys::Command> Question(const GitRequirement& asked, const std::string& ssh,
-                                     const VariableSource& variable) {
-  auto url = Filled(asked.url, variable);
+                                     const node::VariableSource& variable) {
+  std::vector<node::AddressLogin> logins;
+  const auto url =
+      node::FilledIn(node::TakeLogins("git+" + asked.url, variable, &logins), variable);
   if (!url) return std::nullopt;
   sys::Command command;
-  const bool secret = asked.url.find("${") != std::string::npos;
   std::vector<std::string_view> left = {"GIT_DIR",         "GIT_WORK_TREE", "GIT_INDEX_FILE",
                                         "GIT_SSH_COMMAND", "LC_ALL",        "GIT_TERMINAL_PROMPT"};
-  if (secret) left.push_back("GIT_CONFIG_COUNT");
+  const char* own = std::getenv("GIT_CONFIG_COUNT");
+  if (!logins.empty()) left.push_back("GIT_CONFIG_COUNT");
   command.env = EnvironmentWithout(left);
-  if (secret) HideLogin(&*url, &command.env);
+  for (const auto& [name, value] : node::GitLogins(logins, own == nullptr ? 0 : std::atoi(own))) {
+    command.env.push_back(name + "=" + value);
+  }
   command.env.insert(command.env.end(), {"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"});
   if (!ssh.empty()) command.env.push_back("GIT_SSH_COMMAND=" + ssh);
-  command.argv = {"git", "ls-remote", "--", *url};
+  command.argv = {"git", "ls-remote", "--", url->substr(4)};
   if (asked.ref.empty()) {
     command.argv.push_back("HEAD");
   } else {
@@ -129,7 +103,7 @@ void TellPins(Client& client, const std::vector<std::string>& lines) {
 }  // namespace
 
 std::vector<Pin> ResolvePins(Client& client, const std::string& workdir,
-                             const VariableSource& variable) {
+                             const node::VariableSource& variable) {
   std::vector<GitRequirement> asked;
   for (const node::RequirementFile& file : node::ReadRequirementFiles(workdir)) {
     for (GitRequirement& moving : MovingRequirements(file.text)) {

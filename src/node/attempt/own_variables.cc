@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "agent/log_mask.h"
+#include "agent/secret_forms.h"
 #include "base/text.h"
 #include "provider/job_secrets.h"
 #include "provider/local/local_private.h"

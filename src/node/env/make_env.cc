@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/env/make_env.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
+#include "node/env/login/beside.h"
 #include "node/env/package_progress.h"
 #include "node/env/pip_words.h"
 #include "node/env/project/choose_project.h"
@@ -186,10 +190,18 @@ Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
   }
   TailSink tail(by.sink);
   ProgressSink progress(tail);
-  const auto installed =
-      by.step.Run(by.Command({wanted.venv + "/bin/python", "-m", "pip", "install",
-                              "--disable-pip-version-check", "--no-input", "-r", file}),
-                  progress, [&progress] { progress.Tick(); });
+  TaskCommand command = by.Command({wanted.venv + "/bin/python", "-m", "pip", "install",
+                                    "--disable-pip-version-check", "--no-input", "-r", file});
+  // Pip asks itself for what packages are built with, by `-i ADDRESS`.
+  std::vector<AddressLogin> logins = wanted.logins;
+  for (auto& [name, value] : command.env) {
+    if (std::find(std::begin(kIndexVariables), std::end(kIndexVariables), name) ==
+        std::end(kIndexVariables)) {
+      continue;
+    }
+    value = TakeLogins(value, VariablesOf(by.env), &logins);
+  }
+  const auto installed = by.step.Run(command, progress, [&progress] { progress.Tick(); });
   return MustSucceed("pip install -r " + wanted.source, installed, tail.Tail());
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "node/env/env_maker.h"
+#include "node/env/login/login.h"
 
 namespace stoker::node {
 
@@ -43,6 +44,7 @@ struct EnvWanted {
   std::string text;          // of that file
   bool setup = false;        // runs in it, and may change any file
   std::string source = "requirements.txt";  // what the file says is from there, for people
+  std::vector<AddressLogin> logins = {};    // which `by` has beside the addresses (login/beside.h)
 };
 // An environment that sees the packages of the interpreter's own and has what the file asks for, by
 // uv where it can be had and does as pip would (uv.h), else by pip. kInvalid, with what to do: it

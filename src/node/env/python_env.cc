@@ -15,6 +15,7 @@
 #include "node/env/kept/env_parts.h"
 #include "node/env/kept/env_source.h"
 #include "node/env/kept/take_env.h"
+#include "node/env/login/beside.h"
 #include "node/env/make_env.h"
 #include "node/env/project/choose_project.h"
 #include "node/env/project_files.h"
@@ -94,6 +95,29 @@ Status TakeOrMake(const PythonEnvPlaces& places, const EnvMaker& by, const std::
   }
   STOKER_TRY(WriteEnvNote(wanted.venv, note));
   return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
+}
+
+// With logins beside the addresses that they stood in, of requirements.txt and of pip's variables.
+Status MakeOf(const PythonEnvPlaces& places, const EnvMaker& by, const std::string& asked,
+              RequirementsScope scope, EnvWanted wanted) {
+  const VariableSource variable = VariablesOf(by.env);
+  for (const auto& [name, value] : by.env) {
+    for (const std::string_view known : kIndexVariables) {
+      if (name == known) (void)TakeLogins(value, variable, &wanted.logins);
+    }
+  }
+  if (wanted.source == "requirements.txt") {
+    STOKER_ASSIGN(wanted.requirements,
+                  WritePinnedFiles(places.workdir, places.pins, places.private_dir + "-r", variable,
+                                   &wanted.logins));
+  }
+  Variables env = by.env;
+  NetrcFile netrc;
+  STOKER_TRY(GiveBeside(wanted.logins, places.private_dir + "-netrc", &env, &netrc));
+  const EnvMaker with{by.workdir, env, by.step, by.sink};
+  // What refers to the very folder is nobody else's.
+  return scope == RequirementsScope::kDirectory ? MakeWhole(with, asked, wanted)
+                                                : TakeOrMake(places, with, asked, wanted);
 }
 
 // The first that nobody has: "<key>-1", "<key>-2", …
@@ -184,15 +208,9 @@ Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::stri
   }
   // The folder is a fresh one in each attempt, and an editable installation leaves files in it.
   if (scope == RequirementsScope::kDirectory || !IsWhole(made.folder)) {
-    std::string from = requirements;
-    if (!places.pins.empty()) {
-      STOKER_ASSIGN(from, WritePinnedFiles(places.workdir, places.pins, places.private_dir + "-r"));
-    }
-    const EnvWanted wanted{made.folder, places.cache_dir,      from,
-                           text,        !places.setup.empty(), source};
-    // What refers to the very folder is nobody else's.
-    STOKER_TRY(scope == RequirementsScope::kDirectory ? MakeWhole(by, asked, wanted)
-                                                      : TakeOrMake(places, by, asked, wanted));
+    STOKER_TRY(
+        MakeOf(places, by, asked, scope,
+               {made.folder, places.cache_dir, requirements, text, !places.setup.empty(), source}));
   }
   if (!places.pins.empty() && scope != RequirementsScope::kDirectory) {
     STOKER_TRY(sys::WriteFileAtomic(NewestOf(folder, Digest(base)), key, 0600, false));

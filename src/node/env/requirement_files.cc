@@ -32,6 +32,8 @@ std::string NameBelow(const std::string& from, const std::string& file) {
   return Join(parts, "/");
 }
 
+std::string Stays(const std::string&) { return ""; }
+
 }  // namespace
 
 std::vector<RequirementFile> ReadRequirementFiles(const std::string& workdir) {
@@ -52,12 +54,17 @@ std::vector<RequirementFile> ReadRequirementFiles(const std::string& workdir) {
 }
 
 Result<std::string> WritePinnedFiles(const std::string& workdir, const std::vector<Pin>& pins,
-                                     const std::string& folder) {
-  STOKER_TRY(sys::RemoveTree(folder));
-  STOKER_TRY(sys::MakeDirs(folder, 0700));
+                                     const std::string& folder, const VariableSource& variable,
+                                     std::vector<AddressLogin>* logins) {
   std::map<std::string, std::string> commits;
   for (const Pin& pin : pins) commits[pin.source] = pin.commit;
-  const std::vector<RequirementFile> files = ReadRequirementFiles(workdir);
+  std::vector<RequirementFile> files = ReadRequirementFiles(workdir);
+  for (RequirementFile& file : files) {
+    file.text = TakeLogins(PinnedRequirements(file.text, commits, Stays), variable, logins);
+  }
+  if (pins.empty() && logins->empty()) return workdir + "/requirements.txt";
+  STOKER_TRY(sys::RemoveTree(folder));
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
   std::map<std::string, std::string> places;
   for (const RequirementFile& file : files) {
     places[file.name] = folder + "/" + std::to_string(places.size()) + ".txt";
@@ -69,8 +76,8 @@ Result<std::string> WritePinnedFiles(const std::string& workdir, const std::vect
       const std::string full = workdir + "/" + name;
       return name.empty() || !sys::FileExists(full) ? "" : full;
     };
-    STOKER_TRY(sys::WriteFileAtomic(places[file.name],
-                                    PinnedRequirements(file.text, commits, place), 0600, false));
+    STOKER_TRY(sys::WriteFileAtomic(places[file.name], PinnedRequirements(file.text, {}, place),
+                                    0600, false));
   }
   return places["requirements.txt"];
 }

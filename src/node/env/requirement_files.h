@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "job/packed_code.h"
+#include "node/env/login/login.h"
 
 namespace stoker::node {
 
@@ -20,8 +21,10 @@ struct RequirementFile {
 std::vector<RequirementFile> ReadRequirementFiles(const std::string& workdir);
 
 // Writes them into `folder` (made anew) with the commits of `pins` in the place of what may move,
-// as work directories are not written to; the first is the path that it returns.
+// and without logins, which become `logins`, as work directories are not written to; the first is
+// the path that it returns. Where nothing is another there, it is the work directory's own.
 Result<std::string> WritePinnedFiles(const std::string& workdir, const std::vector<Pin>& pins,
-                                     const std::string& folder);
+                                     const std::string& folder, const VariableSource& variable,
+                                     std::vector<AddressLogin>* logins);
 
 }  // namespace stoker::node

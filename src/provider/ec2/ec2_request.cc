@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/ec2_request.h"
 
-#include <openssl/evp.h>
-
 #include <cstdio>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "provider/cloud/cloud_launch.h"
 
@@ -33,15 +32,6 @@ class Writer {
   Params params_;
   int filters_ = 0;
 };
-
-std::string Base64(std::string_view text) {
-  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock ends it with a NUL
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  out.resize(static_cast<size_t>(size));
-  return out;
-}
 
 // "0.350000": dollars an hour.
 std::string PriceText(int64_t millionths) {

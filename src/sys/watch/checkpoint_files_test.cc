@@ -275,6 +275,23 @@ TEST_F(CheckpointFilesTest, KeepsLinksInsideOnly) {
                                                         {"pipe", SkipReason::kNoFile}}));
 }
 
+// What an ELF core begins with; one that is called so and is none, and a name that nobody asks of.
+TEST_F(CheckpointFilesTest, LeavesCoreDumpsOut) {
+  const std::string elf = std::string(
+                              "\x7f"
+                              "ELF\x02\x01\x01",
+                              7) +
+                          std::string(9, '\0');
+  Write("core.12", elf + std::string("\x04\0memory", 8));
+  Write("core.so", elf + std::string("\x03\0code", 6));
+  Write("score", "1");
+  auto scan = Open()->Scan();
+  ASSERT_TRUE(scan.ok());
+  ASSERT_EQ(scan->skipped.size(), 1u);
+  EXPECT_EQ(scan->skipped[0], (SkippedEntry{"core.12", SkipReason::kCoreDump}));
+  EXPECT_EQ(scan->files.size(), 2u);
+}
+
 TEST_F(CheckpointFilesTest, RestoringFollowsNoLinkAndReplacesWhatIsInTheWay) {
   const std::string outside = temp_->path() + "/outside";
   ASSERT_TRUE(sys::MakeDirs(outside).ok());

@@ -153,6 +153,9 @@ class Lister {
     } else if (!MayRead(dir, name, info)) {
       out_->skipped.push_back({path, SkipReason::kUnreadable});
       return Status::Ok();
+    } else if (sys::IsCoreDump(dir, name)) {
+      out_->skipped.push_back({path, SkipReason::kCoreDump});
+      return Status::Ok();
     }
     out_->inodes[path] = {info.st_dev, info.st_ino};
     out_->files.push_back(std::move(fact));

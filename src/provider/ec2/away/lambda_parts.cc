@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "provider/ec2/away/lambda_event.h"
 #include "provider/ec2/ec2_request.h"
@@ -71,14 +72,6 @@ Json Configuration(const LambdaMaking& making) {
 }
 
 }  // namespace
-
-std::string Base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // and the NUL that it writes
-  const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
-  auto* to = reinterpret_cast<unsigned char*>(out.data());
-  out.resize(static_cast<size_t>(EVP_EncodeBlock(to, from, static_cast<int>(bytes.size()))));
-  return out;
-}
 
 std::string CodeDigest(std::string_view zip) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');

@@ -25,7 +25,6 @@ struct LambdaNames {
   std::vector<std::string> rules;  // that of time, that of instances
 };
 
-std::string Base64(std::string_view bytes);
 // As Lambda tells it of the code that it has.
 std::string CodeDigest(std::string_view zip);
 

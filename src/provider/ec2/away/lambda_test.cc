@@ -101,12 +101,6 @@ TEST(OneFileZip, HasTheSameBytesEachTime) {
   EXPECT_NE(ec2::CodeDigest(zip), ec2::CodeDigest(ec2::OneFileZip("bootstrap", "y")));
 }
 
-TEST(Base64, IsAsEverywhere) {
-  EXPECT_EQ(ec2::Base64(""), "");
-  EXPECT_EQ(ec2::Base64("f"), "Zg==");
-  EXPECT_EQ(ec2::Base64("foobar"), "Zm9vYmFy");
-}
-
 TEST(LambdaParts, WhatIsMadeIsTakenAway) {
   const ec2::LambdaNames names("l1");
   std::string endings;

@@ -15,7 +15,8 @@ inline constexpr BrokerTraits kSlurmBroker{.name = "slurm",
                                                      .most = 1,
                                                      .form = "slurm or slurm/PARTITION",
                                                      .meaning = "a cluster that Slurm runs"},
-                                           .reads_owner = true};
+                                           .reads_owner = true,
+                                           .runs_containers = true};
 
 std::unique_ptr<Broker> MakeSlurmBroker(const ProviderOptions& options, Clock& clock);
 

@@ -34,7 +34,8 @@ std::vector<std::string> Environment() {
   return out;
 }
 
-// SLURM_CONF tells where another cluster's configuration lies; the last ones are of module systems.
+// SLURM_CONF tells where another cluster's configuration lies. Some are of module systems; the last
+// ones tell engines for containers where their settings, logins and images lie.
 constexpr const char* kExported[] = {"HOME",
                                      "USER",
                                      "LOGNAME",
@@ -55,7 +56,15 @@ constexpr const char* kExported[] = {"HOME",
                                      "LMOD_DIR",
                                      "BASH_ENV",
                                      "BASH_FUNC_module%%",
-                                     "BASH_FUNC_ml%%"};
+                                     "BASH_FUNC_ml%%",
+                                     "CONTAINERS_CONF",
+                                     "CONTAINERS_STORAGE_CONF",
+                                     "CONTAINERS_REGISTRIES_CONF",
+                                     "REGISTRY_AUTH_FILE",
+                                     "DOCKER_HOST",
+                                     "DOCKER_CONFIG",
+                                     "APPTAINER_CACHEDIR",
+                                     "APPTAINER_TMPDIR"};
 
 bool IsExported(std::string_view entry) {
   const std::string_view name = entry.substr(0, entry.find('='));

@@ -240,6 +240,48 @@ const std::vector<Bug> kOwn = {
      BoxesCutOff},
 };
 
+// A function of the cloud that looks after jobs while nobody does: controller/away/, sweep.cc.
+const std::vector<Bug> kAwayBugs = {
+    {"away-uncounted",
+     "what is beyond the machines that a function may have at once is asked for all the same",
+     {"away-bound"},
+     AwayShort},
+    {"away-lists-are-all",
+     "machines that lists do not show yet are not counted",
+     {"away-bound"},
+     AwayShort},
+    {"away-turn-ignored",
+     "two calls at once each ask for the last machine that there may be",
+     {"away-bound"},
+     AwayShort,
+     300},
+    {"away-any-type",
+     "a record decides of which type a function asks for machines",
+     {"away-bound"},
+     AwayLarge},
+    {"away-any-price",
+     "what a machine may cost is not held to the bound",
+     {"away-bound"},
+     AwayDear},
+    {"away-longer-lease",
+     "what a function asks for may live longer than its record says",
+     {"intent-first"},
+     AwayAlone},
+    {"away-ends-nothing",
+     "a function ends no machine, and takes that for done",
+     {"everything-ends"},
+     AwayCutOff},
+    {"restarts-uncounted", "restarts on errors are not counted", {"everything-ends"}, AwayCrashes},
+    {"sweep-believes-tags",
+     "a sweep ends what names a closed launch, whatever its token",
+     {"foreign"},
+     AwayLookAlikes},
+    {"tags-are-enough",
+     "a machine that names a launch is taken for its machine, whatever its token",
+     {"foreign"},
+     AwayLookAlikes},
+};
+
 // The record and its job: ledger/, reconcile/, agent/supervisor.cc.
 const std::vector<Bug> kRecords = {
     {"blind-write", "the record is put without compare-and-swap", {"record-order"}, GoodDay},
@@ -445,7 +487,7 @@ const std::vector<Bug> kData = {
 
 std::vector<Bug> Bugs() {
   std::vector<Bug> all;
-  for (const auto* some : {&kMachines, &kAccount, &kOwn, &kRecords, &kData}) {
+  for (const auto* some : {&kMachines, &kAccount, &kOwn, &kAwayBugs, &kRecords, &kData}) {
     all.insert(all.end(), some->begin(), some->end());
   }
   return all;

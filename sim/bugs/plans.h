@@ -139,6 +139,22 @@ Plan OwnAlone(uint64_t seed);
 // Whose job it is ends one of its machines with the platform's tools.
 Plan EndedByHand(uint64_t seed);
 
+// ---- plans_away.cc: a function of the cloud looks, and nobody else ----
+
+// Machines die without notice.
+Plan AwayAlone(uint64_t seed);
+// A program that fails, and may be begun again twice.
+Plan AwayCrashes(uint64_t seed);
+// Each call comes twice, lists are behind, and it may have one machine for several jobs.
+Plan AwayShort(uint64_t seed);
+// What the job needs is of a type that it may not ask for; and costs more than it may pay.
+Plan AwayLarge(uint64_t seed);
+Plan AwayDear(uint64_t seed);
+// The machine is cut off for an hour while it runs.
+Plan AwayCutOff(uint64_t seed);
+// Somebody has machines with copies of our tags, and a machine of ours dies.
+Plan AwayLookAlikes(uint64_t seed);
+
 // ---- plans_own.cc: machines that nobody lends ----
 
 // A job is wanted now in one zone, now in the other.

@@ -135,6 +135,7 @@ namespace {
 void WatchOne(World& world, Checks* all) {
   Checks checks;
   AddAccountChecks(world, &checks);
+  AddAwayChecks(world, &checks);
   AddMoveChecks(world, &checks);
   AddMachineChecks(world, &checks);
   AddRecordChecks(world, &checks);

@@ -29,6 +29,7 @@ void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, may
 void AddMoveChecks(World& world, Checks* checks);        // moved
 void AddStartChecks(World& world, Checks* checks);       // same-machine
 void AddGraceChecks(World& world, Checks* checks);       // grace, saved-at-end
+void AddAwayChecks(World& world, Checks* checks);        // away-bound
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

@@ -426,6 +426,7 @@ void Cloud::Take(const std::string& id, int64_t lead) {
   scheduler_.In(lead, [this, id, number, take] {
     if (machines_.at(id).notices == number) take();
   });
+  if (noticed) noticed(*machine);
 }
 
 void Cloud::Withdraw(const std::string& id) {
@@ -519,16 +520,17 @@ void Cloud::SetCapacity(const std::string& name, int capacity, int64_t lead) {
   zone->capacity = std::max(capacity, 0);
   const int excess = zone->running - zone->capacity;
   if (excess <= 0) return;
-  std::vector<std::string> noticed;
+  std::vector<std::string> have_notice;
   std::vector<std::string> others;
   for (auto at = machines_.rbegin(); at != machines_.rend(); ++at) {
     const CloudMachine& machine = at->second;
     if (machine.zone != name || IsGone(machine)) continue;
-    (machine.notice ? noticed : others).push_back(machine.id);
+    (machine.notice ? have_notice : others).push_back(machine.id);
   }
-  noticed.insert(noticed.end(), others.begin(), others.end());
-  if (noticed.size() > static_cast<size_t>(excess)) noticed.resize(static_cast<size_t>(excess));
-  for (const std::string& id : noticed) Take(id, lead);
+  have_notice.insert(have_notice.end(), others.begin(), others.end());
+  if (have_notice.size() > static_cast<size_t>(excess))
+    have_notice.resize(static_cast<size_t>(excess));
+  for (const std::string& id : have_notice) Take(id, lead);
 }
 
 // ---- requests about machines that are there ----

@@ -198,6 +198,7 @@ class Cloud {
   std::function<void(CloudMachine&)> stopped;
   std::function<void(CloudMachine&)> emptied;
   std::function<void(CloudMachine&)> ended;
+  std::function<void(const CloudMachine&)> noticed;  // it has been given a notice
   std::function<void(const LaunchRequest&, const std::string& process)> requested;
   std::function<void(const CloudMachine&, const std::string& process)> terminating;
   // As `terminating`, of one that is to come up again.

@@ -61,7 +61,7 @@ void OnMachine(World& world, const FaultPlan& fault) {
   Act(world, *host, fault);
 }
 
-void Notice(World& world, Host& host, const FaultPlan& fault) {
+void GiveNotice(World& world, Host& host, const FaultPlan& fault) {
   world.cloud().Take(host.id, fault.amount);
 }
 void Withdraw(World& world, Host& host, const FaultPlan& fault) {
@@ -107,7 +107,7 @@ void Hang(World& world, Host& host, const FaultPlan& fault) {
   }
   PauseAgent(world, host, fault);
 }
-void KillProgram(World& world, Host& host, const FaultPlan&) {
+void KillOneProgram(World& world, Host& host, const FaultPlan&) {
   if (host.agent() != nullptr && host.agent()->attempt() != nullptr) {
     world.Once("killed " + host.request.job);
     host.agent()->attempt()->KillFromOutside();
@@ -282,8 +282,8 @@ const std::vector<FaultKind>& FaultKinds() {
       {"kill", "", 0, 0, OnMachine<Kill>},
       {"kill-actor", "ms until it is back", 0, 60'000, KillActor},
       {"kill-agent", "ms until it is back", 50, 20'000, OnMachine<KillAgent>},
-      {"kill-program", "", 0, 0, OnMachine<KillProgram>},
-      {"notice", "lead in ms", 2'000, 120'000, OnMachine<Notice>},
+      {"kill-program", "", 0, 0, OnMachine<KillOneProgram>},
+      {"notice", "lead in ms", 2'000, 120'000, OnMachine<GiveNotice>},
       {"pause-actor", "ms", 1'000, 300'000, PauseActor},
       {"pause-agent", "ms", 1'000, 200'000, OnMachine<PauseAgent>},
       {"rot-checkpoint", "", 0, 0, RotCheckpoint},

@@ -70,6 +70,16 @@ Plan PlanOf(const TierSetting& setting) {
     const int64_t begin = rng.Between(0, cast.timer_every_ms);
     plan.controllers.push_back({ControllerKind::kTimer, begin, -1, cast.timer_every_ms});
   }
+  if (cast.away_every_ms > 0) {
+    const int64_t begin = rng.Between(0, cast.away_every_ms);
+    ControllerPlan away{ControllerKind::kAway, begin, -1, cast.away_every_ms};
+    away.late = kMinute;
+    away.missing = 50;
+    away.doubled = 100;
+    away.lost = cast.away_deaf;
+    away.machines = 2 * setting.job.nodes;
+    plan.controllers.push_back(away);
+  }
   plan.controllers.push_back({ControllerKind::kVerb, kHandComes, -1, 5 * kMinute});
   return plan;
 }
@@ -120,9 +130,10 @@ const std::vector<TierCast>& TierCasts() {
       {"agents", "every live agent of the job", Tier::kAgents, false, 0, 0},
       {"departing", "a node that has a notice", Tier::kDeparting, false, 0, 0},
       {"timer", "`stoker controller --once` each minute", Tier::kTimer, false, 0, kMinute},
-      {"away", "the function each five minutes, its events lost", Tier::kTimer, false, 0,
-       5 * kMinute},
-      {"all", "all of them", Tier::kAll, true, kHour, kMinute},
+      {"away", "a function each five minutes and at events, of which some are lost", Tier::kVerbs,
+       false, 0, 0, 5 * kMinute, 100},
+      {"away, deaf", "the same without any event", Tier::kVerbs, false, 0, 0, 5 * kMinute, 1'000},
+      {"all", "all of them but a function", Tier::kAll, true, kHour, kMinute},
   };
   return casts;
 }

@@ -20,6 +20,8 @@ struct TierCast {
   bool attached = false;
   int64_t verb_every_ms = 0;   // somebody looks so often; 0 = never
   int64_t timer_every_ms = 0;  // `stoker controller --once`; 0 = there is none
+  int64_t away_every_ms = 0;   // a function of the cloud; 0 = there is none
+  int away_deaf = 0;           // so many events of a thousand it is not told
 };
 
 // What happens to the job, once.

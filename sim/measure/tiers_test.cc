@@ -99,9 +99,13 @@ TEST(Tiers, ATimerAloneSeesAll) {
   ExpectAlone("timer", "the node hangs", 2, 9 * kMinuteOfTiers);
 }
 
-TEST(Tiers, TheFunctionSeesAllWithoutAnEvent) {
-  ExpectAlone("away", "taken without notice, or fails", 1, 15 * kMinuteOfTiers);
-  ExpectAlone("away", "the node hangs", 1, 30 * kMinuteOfTiers);
+TEST(Tiers, AFunctionSeesAll) {
+  for (const int nodes : {1, 2}) {
+    ExpectAlone("away", "taken without notice, or fails", nodes, 25 * kMinuteOfTiers);
+    ExpectAlone("away", "the node hangs", nodes, 45 * kMinuteOfTiers);
+    ExpectAlone("away, deaf", "taken without notice, or fails", nodes, 25 * kMinuteOfTiers);
+    ExpectAlone("away, deaf", "the node hangs", nodes, 45 * kMinuteOfTiers);
+  }
 }
 
 TEST(Tiers, AnHourWithoutTheBucketCostsNothing) {

@@ -4,6 +4,7 @@
 
 #include "ledger/records.h"
 #include "sim/people/actor.h"
+#include "sim/people/away.h"
 
 namespace stoker::sim {
 namespace {
@@ -153,6 +154,13 @@ void AddController(World& world, const ControllerPlan& plan, int index) {
       return;
     case ControllerKind::kSweeper:
       Add(world, "sweeper" + number).Every(plan.begin, plan.period, plan.end, SweepExpired);
+      return;
+    case ControllerKind::kAway:
+      std::vector<Actor*> servers;
+      for (int i = 0; i < plan.at_once; ++i) {
+        servers.push_back(&Add(world, AwayName(index) + "." + std::to_string(i)));
+      }
+      AddFunction(world, plan, servers);
       return;
   }
 }

@@ -11,6 +11,7 @@
 #include "ledger/resolve.h"
 #include "policy/moving.h"
 #include "sim/people/actor.h"
+#include "sim/people/away.h"
 #include "spec/print.h"
 
 namespace stoker::sim {
@@ -51,6 +52,7 @@ std::vector<Offer> OffersFrom(World& world, const JobPlan& plan, size_t first) {
     if (plan.in_order) offer.rank = static_cast<int>(i);
     if (zone.price > 0) offer.price = zone.price;
     if (plan.ceiling > 0) offer.ask.ceiling = plan.ceiling;
+    if (plan.large) offer.ask.type = kLargeType;
     offers.push_back(offer);
   }
   return offers;
@@ -92,8 +94,9 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
   job.num_nodes = plan.nodes;
   job.retry_of = retry_of;
   job.movable = true;
-  if (plan.any_zone > 0) {
-    job.offers = OffersFrom(session.world, plan, static_cast<size_t>(plan.any_zone) - 1);
+  if (plan.any_zone > 0 || plan.large) {
+    const int first = std::max(1, plan.any_zone) - 1;
+    job.offers = OffersFrom(session.world, plan, static_cast<size_t>(first));
   }
   job.created = session.clock.Wall();
   job.id = session.world.IdNextDoor(plan_index);

@@ -119,6 +119,7 @@ const std::vector<Field<JobPlan>>& JobFields() {
       AtLeast(0, OfJob<&JobPlan::any_zone>("any-zone", Unit::kNumber)),
       OfJob<&JobPlan::in_order>("in-order", Unit::kYesNo),
       AtLeast(0, OfJob<&JobPlan::ceiling>("ceiling", Unit::kNumber)),
+      OfJob<&JobPlan::large>("large", Unit::kYesNo),
       OfJob<&JobPlan::submit_at>("submit-at", Unit::kTime),
       OfJob<&JobPlan::attached>("attached", Unit::kYesNo),
       OfJob<&JobPlan::leaves_after>("leaves-after", Unit::kTime),
@@ -178,10 +179,18 @@ const std::vector<Field<ProgramPlan>>& ProgramFields() {
 const std::vector<Field<ControllerPlan>>& ControllerFields() {
   static const std::vector<Field<ControllerPlan>> fields = {
       Of<ControllerPlan, &ControllerPlan::kind>(
-          "kind", Unit::kWord, {"daemon", "timer", "verb", "housekeeper", "reader", "sweeper"}),
+          "kind", Unit::kWord,
+          {"daemon", "timer", "verb", "housekeeper", "reader", "sweeper", "away"}),
       Of<ControllerPlan, &ControllerPlan::begin>("begin", Unit::kTime),
       Of<ControllerPlan, &ControllerPlan::end>("end", Unit::kTime),
       AtLeast(1, Of<ControllerPlan, &ControllerPlan::period>("period", Unit::kTime)),
+      Of<ControllerPlan, &ControllerPlan::late>("late", Unit::kTime),
+      Of<ControllerPlan, &ControllerPlan::missing>("missing", Unit::kNumber),
+      Of<ControllerPlan, &ControllerPlan::doubled>("doubled", Unit::kNumber),
+      Of<ControllerPlan, &ControllerPlan::lost>("lost", Unit::kNumber),
+      AtLeast(1, Of<ControllerPlan, &ControllerPlan::at_once>("at-once", Unit::kNumber)),
+      AtLeast(1, Of<ControllerPlan, &ControllerPlan::machines>("machines", Unit::kNumber)),
+      AtLeast(0, Of<ControllerPlan, &ControllerPlan::price>("price", Unit::kNumber)),
   };
   return fields;
 }

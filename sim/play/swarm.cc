@@ -393,6 +393,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawMoves(seed, &plan);
   DrawKept(seed, &plan);
   DrawTerm(seed, &plan);
+  DrawAway(seed, &plan);
   return plan;
 }
 

@@ -19,6 +19,7 @@ void DrawLedger(uint64_t seed, Plan* plan);
 // And what else is in the account: machines of somebody else, another ledger, prices, a sweeper.
 // swarm_account.cc.
 void DrawAccount(uint64_t seed, Plan* plan);
+void DrawAway(uint64_t seed, Plan* plan);
 
 // What the other ledger of `plan`, which has one, does on the same platform.
 Plan NeighbourOf(const Plan& plan);

@@ -50,6 +50,10 @@ class Observer {
   virtual void OnStarting(const CloudMachine&, const std::string& /*process*/) {}
   virtual void OnBooted(const CloudMachine&) {}
   virtual void OnMachineEnded(const CloudMachine&) {}
+  virtual void OnMachineStopped(const CloudMachine&) {}
+  virtual void OnNoticed(const CloudMachine&) {}
+  // Something has become of a machine in the account that is none of this world's.
+  virtual void OnElsewhere(const CloudMachine&) {}
   // What a node got of the checkpoint that its attempt names; "" = from the beginning.
   virtual void OnRestored(const ProgramView&, const std::string& /*checkpoint*/) {}
   // Resumed at view.step, which it read from its files.

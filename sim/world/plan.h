@@ -80,19 +80,30 @@ struct JobPlan {
   int any_zone = 0;
   bool in_order = false;  // of these, one is asked after the other, whatever they cost
   int64_t ceiling = 0;    // the price of a machine, in millionths an hour; 0 = any
+  bool large = false;     // its machines are of a type that no function may ask for
 };
 
 // kVerb: a user looks (`stoker ls`, then `stoker show` of each job that goes on). kHousekeeper: a
 // user who also types the rarer verbs: gc, doctor, get, words that are no job's. kReader: one who
 // follows a log (`stoker logs -f`). kSweeper: not stoker at all, but what an account has to end
-// machines of a ledger whose time is over, by what is written on them.
-enum class ControllerKind { kDaemon, kTimer, kVerb, kHousekeeper, kReader, kSweeper };
+// machines of a ledger whose time is over, by what is written on them. kAway: a function of the
+// cloud that looks after jobs while nobody does (people/away.h).
+enum class ControllerKind { kDaemon, kTimer, kVerb, kHousekeeper, kReader, kSweeper, kAway };
 
 struct ControllerPlan {
   ControllerKind kind = ControllerKind::kDaemon;
   int64_t begin = 0;
   int64_t end = -1;  // -1 = until the world ends
   int64_t period = 5'000;
+  // Of kAway alone. How its clock and events are, until the calm; in a thousand ticks or events.
+  int64_t late = 0;  // a tick comes up to so much later
+  int missing = 0;   // ticks that never come
+  int doubled = 0;   // calls that come twice
+  int lost = 0;      // events that never come
+  int at_once = 1;   // so many calls may be served at the same time
+  // What it is bound to when it is installed: machines of the usual type alone.
+  int machines = 1'000'000;
+  int64_t price = 0;  // of one, in millionths an hour; 0 = any
 };
 
 // One thing that goes wrong: a component by its name (faults.h), when, and its parameters.

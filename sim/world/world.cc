@@ -72,6 +72,7 @@ void World::Booted(CloudMachine& machine) {
 void World::Stopped(CloudMachine& machine) {
   const auto found = hosts_.find(machine.id);
   Tell(machine.id, "is stopped");
+  Each([&](Observer& o) { o.OnMachineStopped(machine); });
   if (found != hosts_.end()) found->second->PowerOff();
 }
 
@@ -88,22 +89,35 @@ void World::Emptied(CloudMachine& machine) {
   found->second->PowerOff();
 }
 
+void World::Elsewhere(const CloudMachine& machine) {
+  for (World* const world : {this, neighbour_.get()}) {
+    if (world == nullptr || machine.owner == world->number()) continue;
+    world->Each([&](Observer& o) { o.OnElsewhere(machine); });
+  }
+}
+
 // What becomes of a machine concerns whose it is; what is asked for, who asks.
 void World::ListenToCloud() {
-  cloud_.booted = [this](CloudMachine& machine) {
-    if (World* const owner = Owner(machine.owner)) owner->Booted(machine);
+  using Hears = void (World::*)(CloudMachine&);
+  const auto told = [this](Hears hears) {
+    return [this, hears](CloudMachine& machine) {
+      if (World* const owner = Owner(machine.owner)) (owner->*hears)(machine);
+      Elsewhere(machine);
+    };
   };
-  cloud_.stopped = [this](CloudMachine& machine) {
-    if (World* const owner = Owner(machine.owner)) owner->Stopped(machine);
-  };
+  cloud_.booted = told(&World::Booted);
+  cloud_.stopped = told(&World::Stopped);
+  cloud_.ended = told(&World::Ended);
   cloud_.emptied = [this](CloudMachine& machine) {
     World* const owner = Owner(machine.owner);
     if (owner == nullptr) return;
     owner->Tell(machine.id, "is requeued");
     owner->Emptied(machine);
   };
-  cloud_.ended = [this](CloudMachine& machine) {
-    if (World* const owner = Owner(machine.owner)) owner->Ended(machine);
+  cloud_.noticed = [this](const CloudMachine& machine) {
+    if (World* const owner = Owner(machine.owner)) {
+      owner->Each([&](Observer& o) { o.OnNoticed(machine); });
+    }
   };
   cloud_.requested = [this](const LaunchRequest& request, const std::string& process) {
     World& asks = *Owner(cloud_.asking());
@@ -239,6 +253,11 @@ void World::Changed(const BucketChange& change) {
 void World::Each(const std::function<void(Observer&)>& call) {
   if (finished_) return;
   for (Observer* observer : observers_) call(*observer);
+}
+
+void World::Employ(std::unique_ptr<Observer> observer) {
+  Watch(observer.get());
+  employed_.push_back(std::move(observer));
 }
 
 void World::Mix(std::string_view text) {

@@ -98,6 +98,8 @@ class World {
   void Mix(uint64_t number);
   void Breach(const std::string& rule, const std::string& what, const std::string& job = "");
   void Each(const std::function<void(Observer&)>& call);
+  // Watches, and lives as long as the world.
+  void Employ(std::unique_ptr<Observer> observer);
 
   int64_t lives = 0;  // jobs that were created
   // Until when no machine's disk is copied from, and each one's is full; true time.
@@ -115,6 +117,7 @@ class World {
   void Stopped(CloudMachine& machine);
   void Ended(CloudMachine& machine);
   void Emptied(CloudMachine& machine);
+  void Elsewhere(const CloudMachine& machine);
   void Note(const std::string& who, const std::string& what);
   void Changed(const BucketChange& change);
   void EndNoise();
@@ -143,6 +146,7 @@ class World {
   std::set<std::string> once_;
   std::vector<Observer*> observers_;
   std::unique_ptr<Observer> triggers_;
+  std::vector<std::unique_ptr<Observer>> employed_;
   std::optional<BreachFound> breach_;
   uint64_t hash_ = 14695981039346656037ULL;
   std::vector<std::string> story_;

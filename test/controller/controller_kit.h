@@ -40,6 +40,7 @@ class TestProvider : public Provider {
       seen.launch = request.launches[index];
       seen.id = traits_.name + "-" + std::to_string(seen.launch);
       seen.token = request.token;
+      seen.ledger_id = request.ledger_id;
       seen.index = static_cast<int>(index);
       seen.state = InstanceState::kRunning;
       machines[seen.id] = seen;

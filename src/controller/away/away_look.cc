@@ -5,9 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "controller/all_jobs.h"
 #include "controller/sweep.h"
+#include "ledger/records.h"
 
 namespace stoker {
 namespace {
@@ -18,6 +20,8 @@ constexpr Duration kReserve = Duration::Seconds(15);
 constexpr Duration kTurnSlack = Duration::Seconds(30);
 // So long machines that were asked for count although no list shows them.
 constexpr Duration kUnlisted = Duration::Minutes(10);
+// After the last moment at which a request may be sent, what it has made shows within this.
+constexpr Duration kAppears = Duration::Minutes(1);
 // A job of which the record was changed is looked at again at once, so often.
 constexpr int kMostRounds = 4;
 constexpr size_t kMostLines = 50;  // of each kind in a report
@@ -34,7 +38,8 @@ class Turn {
 
   Status Take(const AwayCall& call) {
     const AwayNote& now = read_.note;
-    if (!now.turn.empty() && now.turn != call.id && read_.store_now < now.turn_until) {
+    const bool others = !now.turn.empty() && now.turn != call.id;
+    if (others && read_.store_now < now.turn_until && !BugIsOn("away-turn-ignored")) {
       return Status(Code::kBusy, "another run looks after the jobs until " +
                                      FormatRfc3339(now.turn_until) + " at the latest");
     }
@@ -54,6 +59,10 @@ class Turn {
     return Write().WithContext("noting what is about to be asked for");
   }
 
+  void Drop(const std::string& what) {
+    std::erase_if(read_.note.asked, [&](const AwayAsked& one) { return one.what == what; });
+  }
+
   Status Finish(const AwayCall& call, const AwayReport& report, bool looked) {
     AwayNote& note = read_.note;
     note.turn.clear();
@@ -68,6 +77,10 @@ class Turn {
 
  private:
   Status Write() {
+    if (BugIsOn("away-turn-ignored")) {
+      STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
+      read_.version = newest.version;
+    }
     STOKER_ASSIGN(read_, WriteAway(ledger_, provider_, read_));
     return Status::Ok();
   }
@@ -86,6 +99,50 @@ Result<std::string> JobOf(Ledger& ledger, Provider& machines, const std::string&
   STOKER_TRY(seen.Whole());
   return std::string();
 }
+
+// Of `job`, at `provider`: what is there or was asked for, and no record says is gone. A request
+// that is past its time, and of which no machine has come, has none.
+void AddRecorded(const JobRead& read, const std::string& provider,
+                 std::vector<AwayRecorded>* recorded) {
+  for (const Launch& launch : read.job.launches) {
+    const Request& request = RequestOf(read.job, launch);
+    if (launch.closed || request.ask.place.provider != provider) continue;
+    const bool sent =
+        request.tries > 0 && !request.refusal && read.store_now < request.not_after + kAppears;
+    if (launch.instance_id.empty() && !sent) continue;
+    recorded->push_back({AskedKey(read.job.id, request.ask.place, request.token), launch.index});
+  }
+}
+
+// What the records of all active jobs tell of machines, read when it is first asked for: once in a
+// run. Those that cannot be read tell nothing: whoever can write them could say anything.
+class Recorded {
+ public:
+  Recorded(Ledger& ledger, std::string provider)
+      : ledger_(ledger), provider_(std::move(provider)) {}
+
+  const std::vector<AwayRecorded>& All() {
+    if (!all_) all_ = Read();
+    return *all_;
+  }
+  void Drop(const std::string& what) {
+    if (all_) std::erase_if(*all_, [&](const AwayRecorded& one) { return one.what == what; });
+  }
+
+ private:
+  std::vector<AwayRecorded> Read() {
+    std::vector<AwayRecorded> all;
+    for (const std::string& id : ActiveJobs(ledger_).value_or(std::vector<std::string>())) {
+      const auto read = ReadJob(ledger_, id);
+      if (read.ok()) AddRecorded(*read, provider_, &all);
+    }
+    return all;
+  }
+
+  Ledger& ledger_;
+  const std::string provider_;
+  std::optional<std::vector<AwayRecorded>> all_;
+};
 
 class Run {
  public:
@@ -185,6 +242,12 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   use.understand = call.understand;
   use.asked_before = [&turn] { return turn.read().note.asked; };
   use.keep = [&turn](const std::string& what, int count) { return turn.Keep(what, count); };
+  Recorded recorded(ledger, provider);
+  use.recorded = [&recorded] { return recorded.All(); };
+  use.drop = [&](const std::string& what) {
+    turn.Drop(what);
+    recorded.Drop(what);
+  };
   const auto bound = BindProvider(*machines, ledger.id(), std::move(use));
   Controller controller(
       ledger,

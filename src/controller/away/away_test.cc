@@ -133,6 +133,7 @@ class AwayTest : public ControllerTest {
     InstanceSeen seen;
     seen.id = id;
     seen.token = "token-" + id;
+    seen.ledger_id = ledger_->id();
     seen.job = job;
     seen.state = InstanceState::kRunning;
     local_.machines[id] = seen;
@@ -238,6 +239,9 @@ TEST_F(AwayTest, ATokenLeavesOutOnlyWhatTheRequestWouldBeAnsweredWith) {
   use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
   std::vector<AwayAsked> asked;
   use.asked_before = [&] { return asked; };
+  use.drop = [&](const std::string& what) {
+    std::erase_if(asked, [&](const AwayAsked& one) { return one.what == what; });
+  };
   use.keep = [&](const std::string& what, int machines) {
     std::erase_if(asked, [&](const AwayAsked& one) { return one.what == what; });
     asked.push_back({what, machines, {}});
@@ -258,6 +262,7 @@ TEST_F(AwayTest, ATokenLeavesOutOnlyWhatTheRequestWouldBeAnsweredWith) {
   for (const char* id : {"a", "b"}) {
     Stands(id, "job1");
     local_.machines[id].token = "t";
+    local_.machines[id].index = id[0] - 'a';
     local_.machines[id].place = {"local", "", "here", "here-a"};
   }
   EXPECT_FALSE(refused()) << "sent again, it makes none more";
@@ -277,6 +282,39 @@ TEST_F(AwayTest, ATokenLeavesOutOnlyWhatTheRequestWouldBeAnsweredWith) {
   EXPECT_FALSE(refused());
   request.ask.place.region = "there";
   EXPECT_TRUE(refused());
+}
+
+// Others ask, too, and lists are behind.
+TEST_F(AwayTest, WhatRecordsTellCountsThoughNoListShowsIt) {
+  BoundUse use;
+  use.bound = SmallBound();
+  use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
+  use.asked_before = [] { return std::vector<AwayAsked>(); };
+  use.keep = [](const std::string&, int) { return Status::Ok(); };
+  std::vector<AwayRecorded> recorded;
+  use.recorded = [&] { return recorded; };
+  LaunchRequest request;
+  request.job = "job1";
+  request.token = "t";
+  request.launches = {1};
+  const std::string other = AskedKey("job2", request.ask.place, "u");
+  recorded = {{other, 0}, {other, 1}};
+  const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
+  EXPECT_TRUE(bound->Launch(request).refusal().has_value());
+  // One of them is listed, and gone.
+  Stands("a", "job2");
+  local_.machines["a"].token = "u";
+  local_.machines["a"].place = request.ask.place;
+  local_.machines["a"].state = InstanceState::kGone;
+  EXPECT_TRUE(bound->Launch(request).ok());
+}
+
+TEST_F(AwayTest, WhatWasRefusedDoesNotCount) {
+  Submit();
+  local_.refuses = Refusal{RefusalClass::kCapacity, RefusalScope::kZone, {}, {}, false, "full"};
+  Look();
+  EXPECT_GE(local_.launches, 1);
+  EXPECT_TRUE(Note().asked.empty()) << Note().asked.front().what;
 }
 
 TEST_F(AwayTest, OneRunAtATime) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "base/json_fields.h"
 #include "base/text.h"
 
@@ -85,7 +86,7 @@ Status Within(const Bound& bound, const AskedMachine& asked, int more, int there
     return Beyond("the region " + Printable(asked.region) + " (it may in " +
                   Join(bound.regions, ", ") + ")");
   }
-  if (!Has(bound.types, asked.type)) {
+  if (!Has(bound.types, asked.type) && !BugIsOn("away-any-type")) {
     return Beyond("machines of the type " + Printable(asked.type) + " (it may those of " +
                   Join(bound.types, ", ") + ")");
   }
@@ -102,7 +103,7 @@ Status Within(const Bound& bound, const AskedMachine& asked, int more, int there
     return Beyond("machines of which it knows no price (" + Printable(asked.type) + " in " +
                   asked.region + ")");
   }
-  if (asked.price && *asked.price > bound.price) {
+  if (asked.price && *asked.price > bound.price && !BugIsOn("away-any-price")) {
     return Beyond("a machine that may cost " + Dollars(*asked.price) + " an hour (it may " +
                   Dollars(bound.price) + ")");
   }

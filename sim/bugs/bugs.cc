@@ -203,6 +203,35 @@ const std::vector<Bug> kAccount = {
     {"ceiling-forgotten", "a request leaves out what its machines may cost", {"price"}, TooDear},
 };
 
+// Machines that come up and cannot begin: policy/boots.cc, policy/retry.cc.
+const std::vector<Bug> kBoots = {
+    {"first-boot-ends",
+     "one machine that could not begin is enough to end the job",
+     {"boots"},
+     NoWayOut},
+    {"failed-boots-go-on",
+     "machines are asked for however often they say that no other would begin",
+     {"boots"},
+     NoWayOut},
+    {"outage-is-no-way", "an outage is taken for what does not pass", {"boots"}, OutagesOfBoots},
+    {"outage-is-a-loss",
+     "machines that met an outage count as losses without progress",
+     {"right-result"},
+     OutagesOfBoots},
+    {"booted-is-forgotten",
+     "a job that has begun once ends for machines that cannot begin later",
+     {"boots"},
+     NoWayForAWhile},
+    {"nodes-fail-together",
+     "machines of several nodes that could not begin are counted as one node's",
+     {"boots"},
+     OneBootOfEachNode},
+    {"not-in-a-row",
+     "what came between two machines that could not begin does not count",
+     {"boots"},
+     NoWayAndOutage},
+};
+
 // What Slurm and boxes do differently: some mistakes once more, in their worlds.
 const std::vector<Bug> kOwn = {
     {"move-keeps-launch",
@@ -487,7 +516,7 @@ const std::vector<Bug> kData = {
 
 std::vector<Bug> Bugs() {
   std::vector<Bug> all;
-  for (const auto* some : {&kMachines, &kAccount, &kOwn, &kAwayBugs, &kRecords, &kData}) {
+  for (const auto* some : {&kMachines, &kAccount, &kBoots, &kOwn, &kAwayBugs, &kRecords, &kData}) {
     all.insert(all.end(), some->begin(), some->end());
   }
   return all;

@@ -154,6 +154,18 @@ Plan AwayDear(uint64_t seed);
 Plan AwayCutOff(uint64_t seed);
 // Somebody has machines with copies of our tags, and a machine of ours dies.
 Plan AwayLookAlikes(uint64_t seed);
+// ---- plans_boots.cc ----
+
+// No machine of the job can begin, for what does not pass.
+Plan NoWayOut(uint64_t seed);
+// The same for a while, when one has begun already.
+Plan NoWayForAWhile(uint64_t seed);
+// The same of several nodes, for one machine of each.
+Plan OneBootOfEachNode(uint64_t seed);
+// For hours no machine can begin for an outage.
+Plan OutagesOfBoots(uint64_t seed);
+// Now the one, now the other.
+Plan NoWayAndOutage(uint64_t seed);
 
 // ---- plans_own.cc: machines that nobody lends ----
 

@@ -299,7 +299,8 @@ class RightResult : public Observer {
         // kills the program again and again before the next one.
         return Struck() >= kMostFaultsInARow || program.crash_at >= 0 || Has("full-disk") ||
                Refused() || program.checkpoint_every == 0 || program.resume_fails ||
-               program.start_fails == StartFails::kMachine || world_.Happened("killed " + job.id);
+               program.start_fails == StartFails::kMachine || world_.Happened("killed " + job.id) ||
+               Has("no-way");
       case EndReason::kLaunchRefused:
         // Who did not submit the job, and may not ask for its machines, leaves that to others.
         return world_.plan().cloud.malformed > 0 || MayStayUnsettled() ||

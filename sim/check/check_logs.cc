@@ -136,6 +136,7 @@ void WatchOne(World& world, Checks* all) {
   Checks checks;
   AddAccountChecks(world, &checks);
   AddAwayChecks(world, &checks);
+  AddBootChecks(world, &checks);
   AddMoveChecks(world, &checks);
   AddMachineChecks(world, &checks);
   AddRecordChecks(world, &checks);

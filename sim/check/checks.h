@@ -30,6 +30,7 @@ void AddMoveChecks(World& world, Checks* checks);        // moved
 void AddStartChecks(World& world, Checks* checks);       // same-machine
 void AddGraceChecks(World& world, Checks* checks);       // grace, saved-at-end
 void AddAwayChecks(World& world, Checks* checks);        // away-bound
+void AddBootChecks(World& world, Checks* checks);        // boots
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

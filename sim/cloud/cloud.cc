@@ -385,7 +385,7 @@ void Cloud::Boot(CloudMachine& machine) {
   machine.why.clear();
   machine.address = AddressOf(std::atoi(machine.id.c_str() + 2));
   Enter(machine, InstanceState::kRunning);
-  if (booted) booted(machine);
+  Begin(machine);
 }
 
 // ---- what becomes of them ----

@@ -3,7 +3,7 @@
 // process's way to it. What runs on a machine is not its matter: see the hooks.
 //
 //   cloud.cc         machines: how they come, what becomes of them, and what Describe shows of them
-//   cloud_others.cc  who else is in the account, and what machines cost
+//   cloud_others.cc  who else is in the account, what machines cost, and which cannot begin
 //   cloud_client.cc  requests: their way there, their moment, their way back
 #pragma once
 
@@ -68,6 +68,12 @@ struct Zone {
   int64_t price = 0;          // of a machine, in millionths an hour; 0 = nothing is asked for it
 };
 
+// What machines meet that come up in a zone: none of them can begin.
+struct BootTrouble {
+  int64_t until = 0;  // true time
+  BootFailure failure;
+};
+
 // What a Describe of a moment shows of a machine.
 struct CloudView {
   int64_t since = 0;
@@ -102,7 +108,8 @@ struct CloudMachine {
   std::optional<Refusal> doom;     // what it is to die of before it is up
   std::optional<Refusal> refusal;  // what it has died of so, or why it did not come up again
   EndedBy ended_by = EndedBy::kUnknown;
-  int64_t ender_told_at = 0;  // nobody is told who ended it before
+  int64_t ender_told_at = 0;                // nobody is told who ended it before
+  std::optional<BootFailure> boot_failure;  // what it said as it powered itself off
   // Its platform took it and lets it begin anew, with an empty disk: it is told as gone, and comes
   // up all the same unless somebody ends it.
   bool requeued = false;
@@ -163,6 +170,7 @@ class Cloud {
   std::map<std::string, int64_t> zone_away_until;
   std::map<std::string, int64_t> zone_away_since;
   bool IsZoneAway(const std::string& zone) const;
+  std::map<std::string, BootTrouble> boot_troubles;  // by zone
   // Nobody has reached the place of the machine from `since` to `until`.
   bool WasAway(const CloudMachine& machine, int64_t since, int64_t until) const;
   // When any of all that was away is back.
@@ -273,6 +281,9 @@ class Cloud {
   void Later(const CloudMachine& machine, int64_t at, std::function<void(CloudMachine&)> next);
   void Enter(CloudMachine& machine, InstanceState state);
   void Boot(CloudMachine& machine);
+  // It is up: its agent starts, or it tries for some minutes, says why it could not, and powers
+  // off.
+  void Begin(CloudMachine& machine);
   void CheckLimit(const std::string& id);
   int64_t Staleness() const;
   bool InHole(CloudMachine& machine);
@@ -303,6 +314,8 @@ class CloudClient : public Provider {
   Status Terminate(const std::string& instance_id) override;
   StartAnswer Start(const std::string& instance_id) override;
   Status Interrupt(const std::string& instance_id, Duration lead) override;
+  Result<std::optional<BootFailure>> WhyNotBooted(const std::string& instance_id,
+                                                  const Ask& ask) override;
 
  private:
   enum class Kind { kLaunch, kDescribe, kTerminate, kInterrupt, kStart };

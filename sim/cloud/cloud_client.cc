@@ -201,6 +201,17 @@ Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
                 [&cloud = cloud_, instance_id, lead] { return cloud.Warn(instance_id, lead); });
 }
 
+Result<std::optional<BootFailure>> CloudClient::WhyNotBooted(const std::string& instance_id,
+                                                             const Ask&) {
+  // What is kept nowhere is not asked for: draws of old seeds stay what they are.
+  const CloudMachine* const machine = cloud_.Find(instance_id);
+  if (machine == nullptr || !machine->boot_failure) return std::optional<BootFailure>();
+  STOKER_ASSIGN(const Trip trip, Send(Kind::kDescribe));
+  const std::optional<BootFailure> why = machine->boot_failure;
+  STOKER_TRY(Return(trip));
+  return why;
+}
+
 CloudClients::CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
                            Link* link, int owner)
     : cloud_(cloud),

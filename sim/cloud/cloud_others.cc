@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who else is in the account, what machines cost there, and what those that nobody lends do
-// differently: nodes of a scheduler, and boxes in a corridor.
+// differently: nodes of a scheduler, and boxes in a corridor. And machines that come up and cannot
+// begin.
 #include <algorithm>
 
 #include "sim/cloud/cloud.h"
@@ -9,8 +10,25 @@ namespace stoker::sim {
 namespace {
 
 constexpr Duration kTheirs = Duration::Hours(24 * 365);  // they end it when they like
+constexpr int64_t kTriesToBegin = 300'000;
 
 }  // namespace
+
+void Cloud::Begin(CloudMachine& machine) {
+  const int64_t now = scheduler_.now();
+  const auto trouble = boot_troubles.find(machine.zone);
+  if (trouble == boot_troubles.end() || now >= trouble->second.until) {
+    if (booted) booted(machine);
+    return;
+  }
+  const int64_t tries_until = machine.booted_at + kTriesToBegin;
+  if (now >= tries_until) {
+    machine.boot_failure = trouble->second.failure;
+    return End(machine.id, "powered off: it could not begin");
+  }
+  Later(machine, std::min(tries_until, trouble->second.until),
+        [this](CloudMachine& m) { Begin(m); });
+}
 
 std::optional<int> Cloud::OwnerOf(const std::string& token) const {
   const auto known = by_token_.find(token);

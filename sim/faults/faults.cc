@@ -156,6 +156,21 @@ void ZoneAway(World& world, const FaultPlan& fault) {
   if (until < world.now()) cloud.zone_away_since[zone] = world.now();
   until = std::max(until, world.now() + fault.amount);
 }
+// Machines that come up in the zone ("" = anywhere) meanwhile cannot begin. The newest word counts.
+void TroubleBoots(World& world, const FaultPlan& fault, const BootFailure& failure) {
+  Count(world, fault);
+  world.Tell("fault", fault.kind + " for " + std::to_string(fault.amount) + " ms");
+  for (const Zone& zone : world.cloud().zones) {
+    if (!fault.zone.empty() && zone.name != fault.zone) continue;
+    world.cloud().boot_troubles[zone.name] = {world.now() + fault.amount, failure};
+  }
+}
+void NoWay(World& world, const FaultPlan& fault) {
+  TroubleBoots(world, fault, {"sim: there is no way to the store. Make one", true});
+}
+void BootOutage(World& world, const FaultPlan& fault) {
+  TroubleBoots(world, fault, {"sim: 503 Service Unavailable", false, true});
+}
 void KillActor(World& world, const FaultPlan& fault) {
   if (Actor* const actor = PickActor(world, fault)) actor->Kill(fault.amount);
 }
@@ -298,11 +313,13 @@ const std::vector<FaultKind>& FaultKinds() {
 
 const std::vector<FaultKind>& ScenarioKinds() {
   static const std::vector<FaultKind> kinds = {
+      {"boot-outage", "ms", 60'000, 36'000'000, BootOutage},
       {"cloud-away", "ms", 1'000, 900'000, CloudAway},
       {"drought", "ms", 1'000, 7'200'000, Drought},
       {"hang", "ms", 60'000, 86'400'000, OnMachine<Hang>},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},
       {"newer-record", "ms until it is as before", 1'000, 600'000, NewerRecord},
+      {"no-way", "ms", 60'000, 36'000'000, NoWay},
       {"owner-ends", "ms until it is told who it was", 0, 70'000, OnMachine<OwnerEnds>},
       {"platform-takes", "", 0, 0, OnMachine<PlatformTakes>},
       {"stop", "", 0, 0, OnMachine<Stop>},

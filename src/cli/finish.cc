@@ -27,6 +27,11 @@ void SayRecovery(Context& context, const JobSpec& spec, const std::string& line)
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   auto first = client::BeginJob(*controller, job.id);
+  if (!context.json) {
+    context.Print(job.id + "\n");
+    SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
+  }
+  const auto refused = client::HearOut(context, *controller, std::move(first));
   if (context.json) {
     nlohmann::json out = {{"id", job.id},
                           {"name", job.name},
@@ -34,12 +39,10 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
                           {"recovery_tiers", client::RecoveryTiers(context, job, &spec)}};
     if (!job.retry_of.empty()) out["retry_of"] = job.retry_of;
     if (!job.from.empty()) out["from"] = job.from;
+    if (refused) out["ended"] = refused->result->why;
     context.Print(out.dump() + "\n");
-  } else {
-    context.Print(job.id + "\n");
-    SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
   }
-  if (const auto refused = client::HearOut(context, *controller, std::move(first))) {
+  if (refused) {
     context.Say("the job has ended: " + Printable(refused->result->why));
     context.exit_code = ExitCodeOf(*refused);
   }

@@ -12,6 +12,9 @@ struct BootFailure {
   // The next machine will meet it, too: there is no way from there to the store, or its role is
   // denied what it needs. An outage is never that, nor what is not known for sure.
   bool lasts = false;
+  // The store was there and did not answer as it should, or answered now so, now otherwise: however
+  // often machines meet that, it says nothing of the job.
+  bool outage = false;
 };
 
 }  // namespace stoker

@@ -222,6 +222,7 @@ void Fields(A& a, T& t) {
   a("close_why", t.close_why);
   a("closed_at", t.closed_at);
   a("boot_lasts", t.boot_lasts);
+  a("boot_outage", t.boot_outage);
   a("kept_until", t.kept_until);
   a.Check(!t.closed || t.close_reason.has_value(), "close_reason", "is missing");
   a.Check(!t.kept_until || t.closed, "kept_until", "is of an open launch");

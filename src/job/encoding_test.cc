@@ -358,7 +358,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
-  EXPECT_EQ(CountMembers<Launch>(), 18u);
+  EXPECT_EQ(CountMembers<Launch>(), 19u);
   EXPECT_EQ(CountMembers<Attempt>(), 21u);
   EXPECT_EQ(CountMembers<Job>(), 44u);
   EXPECT_EQ(CountMembers<NodeReport>(), 37u);

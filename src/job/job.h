@@ -87,7 +87,8 @@ struct Launch {
   std::optional<CloseReason> close_reason;  // set where `closed` is
   std::string close_why;                    // the observations, for people
   std::optional<WallTime> closed_at;
-  bool boot_lasts = false;  // closed: its machine could not begin, and the next will not either
+  bool boot_lasts = false;   // closed: its machine could not begin, and the next will not either
+  bool boot_outage = false;  // closed: its machine could not begin for an outage
   std::optional<WallTime> kept_until;  // with kKept: its machine is not ended before, and then is
   std::string extra;                   // unknown fields of this entry, as JSON; preserved
 };

@@ -37,16 +37,31 @@ bool Neutral(const Job& job, const Attempt& attempt) {
          reason == EndReason::kMoved || attempt.noticed || NeverCame(job, attempt);
 }
 
+// A machine of it could not begin for an outage, which passes, however long it takes.
+bool MetOutage(const Job& job, const Attempt& attempt) {
+  if (BugIsOn("outage-is-a-loss")) return false;
+  return std::any_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
+    const Launch* launch = FindLaunch(job, number);
+    return launch != nullptr && launch->boot_outage;
+  });
+}
+
+struct Losses {
+  int all = 0;
+  int of_outages = 0;
+};
+
 // Attempts at the end of the list, `ended` included, that were lost without notice or progress.
 // Interruptions in between are the market's doing and neither count nor reset.
-int LossesInARow(const Job& job, const Attempt& ended) {
-  int losses = 0;
+Losses LossesInARow(const Job& job, const Attempt& ended) {
+  Losses losses;
   for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
     if (it->number > ended.number) continue;
     if (Progressed(*it)) break;
     if (Neutral(job, *it)) continue;
     if (!IsLoss(Reason(*it))) break;
-    ++losses;
+    ++losses.all;
+    losses.of_outages += MetOutage(job, *it) ? 1 : 0;
   }
   return losses;
 }
@@ -63,10 +78,14 @@ int FaultsInARow(const Job& job, const Attempt& ended) {
   return faults;
 }
 
+constexpr Duration kLongestDelay = Duration::Minutes(5);
+// Each machine that tries is paid for its minutes, and the number of them has no end.
+constexpr Duration kLongestOfOutage = Duration::Hours(1);
+
 // The first two retries are immediate: most losses are single accidents.
-Duration LossDelay(int losses) {
+Duration LossDelay(int losses, Duration longest = kLongestDelay) {
   if (losses <= 2) return Duration{};
-  return std::min(Duration::Seconds(1) * (1LL << std::min(losses - 3, 9)), Duration::Minutes(5));
+  return std::min(Duration::Seconds(1) * (1LL << std::min(losses - 3, 12)), longest);
 }
 
 AfterAttempt Finished(JobState state, const Ending& result, std::string why) {
@@ -91,7 +110,8 @@ AfterAttempt AfterLoss(const Job& job, const Attempt& ended, bool restore_failed
     after.suspect = ended.restore;
     return after;
   }
-  const int losses = LossesInARow(job, ended);
+  const Losses in_a_row = LossesInARow(job, ended);
+  const int losses = in_a_row.all - in_a_row.of_outages;
   if (losses >= kMostLossesWithoutProgress || FaultsInARow(job, ended) >= kMostFaultsInARow) {
     Ending result = *ended.ending;
     result.reason = EndReason::kNoProgress;
@@ -100,7 +120,11 @@ AfterAttempt AfterLoss(const Job& job, const Attempt& ended, bool restore_failed
                  "the last: " + result.why;
     return Finished(JobState::kFailed, result, "no progress");
   }
-  return Retry("the node was lost, not the program's doing", LossDelay(losses));
+  if (MetOutage(job, ended)) {
+    return Retry("the machine could not begin for an outage",
+                 LossDelay(in_a_row.all, kLongestOfOutage));
+  }
+  return Retry("the node was lost, not the program's doing", LossDelay(in_a_row.all));
 }
 
 // True when, since the last progress, another attempt failed in the program from a checkpoint that
@@ -159,6 +183,13 @@ AfterAttempt AfterUserError(const Job& job, const JobSpec& spec, const Attempt& 
 }
 
 }  // namespace
+
+bool WaitsOutOutage(const Job& job) {
+  for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
+    if (it->state == AttemptState::kEnded && !it->not_needed) return MetOutage(job, *it);
+  }
+  return false;
+}
 
 AfterAttempt ChooseAfterAttempt(const Job& job, const JobSpec& spec, const Attempt& ended,
                                 bool restore_failed) {

@@ -24,10 +24,15 @@ struct AfterAttempt {
 AfterAttempt ChooseAfterAttempt(const Job& job, const JobSpec& spec, const Attempt& ended,
                                 bool restore_failed);
 
-// Losses in a row, without a notice and without a new checkpoint, after which a job is NoProgress.
+// Losses in a row, without a notice and without a new checkpoint, after which a job is NoProgress;
+// machines that could not begin for an outage do not count.
 inline constexpr int kMostLossesWithoutProgress = 20;
 // The same where all of them were faults that a node reported itself (its disk, its setup): the
 // next machine is likely to meet it too.
 inline constexpr int kMostFaultsInARow = 5;
+
+// The newest attempt that is over had a machine that could not begin for an outage: the next is not
+// asked for before Job::retry_after.
+bool WaitsOutOutage(const Job& job);
 
 }  // namespace stoker

@@ -39,6 +39,33 @@ TEST(BootsTest, AnOutageIsWaitedOut) {
   }
 }
 
+// However long it takes; machines are asked for more and more seldom, and then once an hour.
+TEST(BootsTest, NoNumberOfOutagesEndsTheJob) {
+  Story s;
+  s.Pass();
+  Duration pause;
+  for (int launch = 1; launch < 3 * kMostLossesWithoutProgress; ++launch) {
+    s.See(CannotBegin(launch, false),
+          [&](Story& story) { story.Machine(launch).boot->outage = true; });
+    s.Settle();
+    ASSERT_FALSE(IsFinal(s.job.state)) << launch;
+    const Request& next = s.job.requests.back();
+    ASSERT_EQ(next.number, launch + 1);
+    pause = std::max(Duration{}, next.next_try.value_or(s.seen.now) - s.seen.now);
+    ASSERT_LE(pause, Duration::Hours(1)) << launch;
+    if (launch > 2) {
+      EXPECT_EQ(next.tries, 0) << "it is not paid for meanwhile";
+    }
+    s.See(After(static_cast<int>(pause.seconds()) + 1)).Settle();
+  }
+  EXPECT_GE(pause, Duration::Minutes(58));
+  // What is lost otherwise counts as ever.
+  for (int more = 0; more < 3 * kMostLossesWithoutProgress && !IsFinal(s.job.state); ++more) {
+    s.See(IsGone(s.job.launches.back().number)).Settle().See(After(301)).Settle();
+  }
+  EXPECT_EQ(s.job.state, JobState::kFailed);
+}
+
 TEST(BootsTest, WhatBeganOnceIsAskedForAgain) {
   Story s;
   s.Pass().See(AllRun(1)).Pass();

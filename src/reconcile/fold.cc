@@ -20,11 +20,11 @@ bool LongAgo(const Pass& pass, const std::optional<WallTime>& time) {
   return time && pass.seen.now - *time > kFoldAfter;
 }
 
-// Nobody has ever seen anything of it, but that it died before it was up.
+// Nobody has ever seen anything of it, but that it died before it was up, or could not begin.
 bool LeftNothing(const Pass& pass, const Launch& launch) {
   const MachineSeen* machine = pass.Machine(launch.number);
   const bool never = launch.close_reason == CloseReason::kNeverCame ||
-                     launch.close_reason == CloseReason::kSuperseded;
+                     launch.close_reason == CloseReason::kSuperseded || launch.boot_outage;
   return launch.closed && never && LongAgo(pass, launch.closed_at) && pass.Place(launch).known &&
          (machine == nullptr || machine->freed) && pass.NewestReport(launch.number) == nullptr;
 }

@@ -88,7 +88,8 @@ void CheckComingBack(Pass& pass, Launch& launch, const MachineSeen& machine) {
 void CloseUnbooted(Pass& pass, Launch& launch, const MachineSeen& machine) {
   Job& job = pass.job();
   const std::string why = "its machine ended itself before it began: " + machine.boot->why;
-  launch.boot_lasts = machine.boot->lasts;
+  launch.boot_lasts = machine.boot->lasts || BugIsOn("outage-is-no-way");
+  launch.boot_outage = machine.boot->outage;
   launch.close_why = why;
   Request* const request = FindRequest(job, launch.request);
   const bool refused = launch.boot_lasts && request != nullptr &&

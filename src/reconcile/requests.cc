@@ -7,6 +7,7 @@
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "policy/placement.h"
+#include "policy/retry.h"
 #include "reconcile/outcomes.h"
 #include "reconcile/pass.h"
 #include "spec/text/infra.h"
@@ -60,9 +61,12 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
   if (BugIsOn("ceiling-forgotten")) request.ask.ceiling.reset();
   request.reason = where.reason;
   request.next_try = where.not_before;
+  if (job.retry_after && WaitsOutOutage(job)) {
+    request.next_try = std::max(request.next_try.value_or(*job.retry_after), *job.retry_after);
+  }
   request.store_url = pass.seen.store_url;
   request.opened = pass.seen.now;
-  request.not_after = where.not_before.value_or(pass.seen.now) + kSendWithin;
+  request.not_after = request.next_try.value_or(pass.seen.now) + kSendWithin;
   request.limit = BugIsOn("time-limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
   if (BugIsOn("limits-add-up")) request.limit = kDefaultLease * request.number;
   request.token = RequestToken(pass.seen.ledger_id, job, request);

@@ -73,6 +73,14 @@ class Ec2Orders(Orders):
         if code != "none":
             self.ec2.faults.add("RunInstances", "error", count=1000, code=code, words="so it is")
 
+    def deny(self, action):
+        """Until the next reset."""
+        self.ec2.faults.add(action, "error", count=1000, code="UnauthorizedOperation", words="You may not", status=403)
+
+    def endpoint(self, vpc):
+        """S3 has an interface in it."""
+        self.client.create_vpc_endpoint(VpcId=vpc, ServiceName=f"com.amazonaws.{REGION}.s3", VpcEndpointType="Interface")
+
     def doom(self, code):
         self.ec2.faults.clear()
         if code != "none":

@@ -324,5 +324,28 @@ TEST(Ec2Resolve, AnotherNetwork) {
   EXPECT_EQ(Order("group?id=" + group), "stoker-ledger opens to " + group);
 }
 
+// Refused is only what is certain: a table that nobody may read is a remark, an endpoint is a way.
+TEST(Ec2Resolve, WhatIsLessClearIsSaid) {
+  ASSERT_EQ(Order("reset"), "ok");
+  const std::vector<std::string> made = Split(Order("vpc?zone=us-east-1b"), ' ');
+  ASSERT_EQ(made.size(), 3U);
+  Ec2Wish wish = Wish();
+  std::vector<std::string> said;
+  wish.say = [&](const std::string& remark) { said.push_back(remark); };
+  wish.subnets = {made[0]};
+  EXPECT_EQ(Order("deny?action=DescribeRouteTables"), "ok");
+  EXPECT_EQ(Error(wish), "none");
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said[0].find("whether machines in " + made[2] + " reach the store is not known: "), 0U)
+      << said[0];
+  EXPECT_NE(said[0].find("UnauthorizedOperation"), std::string::npos) << said[0];
+  EXPECT_EQ(Order("reset"), "ok");
+  EXPECT_NE(Error(wish).find("could reach the store"), std::string::npos);
+  said.clear();
+  EXPECT_EQ(Order("endpoint?vpc=" + made[2]), "ok");
+  EXPECT_EQ(Error(wish), "none");
+  EXPECT_EQ(Join(said, "; ").find("reach the store"), std::string::npos) << Join(said, "; ");
+}
+
 }  // namespace
 }  // namespace stoker

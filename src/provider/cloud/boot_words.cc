@@ -42,7 +42,9 @@ std::optional<BootFailure> BootFailureIn(const std::string& said, const BootAdvi
   if (kind == "dns") {
     return With(words, "Names are not known there: see the DNS settings of its network", false);
   }
-  return With(words, "", false);
+  BootFailure failure = With(words, "", false);
+  failure.outage = kind == "outage";
+  return failure;
 }
 
 bool SaysNoRoute(const std::string& said) {

@@ -33,6 +33,7 @@ TEST(BootWords, AnOutageNeverLasts) {
     const auto told = BootFailureIn(Said(kind), kAdvice);
     ASSERT_TRUE(told) << kind;
     EXPECT_FALSE(told->lasts) << kind;
+    EXPECT_EQ(told->outage, kind == std::string("outage"));
     EXPECT_NE(told->why.find("cannot be fetched"), std::string::npos) << kind;
   }
   BootAdvice routed = kAdvice;

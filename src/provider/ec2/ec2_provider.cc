@@ -129,7 +129,11 @@ class Ec2 : public Provider {
   Result<std::optional<BootFailure>> WhyNotBooted(const std::string& id, const Ask& ask) override {
     if (!IsInstanceId(id)) return Status(Code::kInvalid, "not an instance: " + Printable(id));
     STOKER_ASSIGN(const Options options, ParseOptions(ask.options));
-    return BootFailureOf(*api_, ask.place.region, id, options.vpc, options.subnet);
+    auto why = BootFailureOf(*api_, ask.place.region, id, options.vpc, options.subnet);
+    // Nodes may not read it, nor need they: what powers itself off here is gone, and one that is
+    // stopped was stopped by somebody.
+    if (why.status().Is(Code::kDenied)) return std::optional<BootFailure>();
+    return why;
   }
 
   Status Interrupt(const std::string& id, Duration lead) override {

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """An environment that one machine builds and others take out of the store: three homes that share a
-bucket alone, by the real uv, from an index that is served here and that can be away."""
+bucket alone, by the real uv, from an index that is served here and that can be away. With "killed":
+all processes of a machine end at twenty moments of building and of keeping it."""
 
 import base64
+import contextlib
 import hashlib
 import http.server
 import os
 import pathlib
+import random
+import shutil
+import signal
 import sys
 import threading
+import time
 import zipfile
 
 sys.path[0] = str(pathlib.Path(__file__).parents[3])
@@ -20,11 +26,14 @@ from test.e2e.kit.harness import Results, World
 from test.versity_s3 import VersityS3
 
 UV = os.path.join(cloud_env.folder(os.path.join(cloud_env.HERE, "requirements-uv.txt")), "bin")
-LARGE = 21 << 20
+LARGE, HUGE = 21 << 20, 65 << 20  # over what makes a folder, and a file, a part of its own
 # Ends when it is told to, so that there is time to keep what it runs in.
 PROGRAM = """
-import os, subprocess, time, toy
-print('IS', toy.V, len(toy.large), toy.__file__)
+import hashlib, os, subprocess, time, toy
+for name in ('large', 'huge'):
+    print(name, hashlib.sha256(open(os.path.dirname(toy.__file__) + '/' + name + '.bin', 'rb').read()).hexdigest())
+print('IS', toy.V, toy.__file__)
+open(os.environ['GO'] + '.begun', 'w').close()
 print('SAYS', subprocess.run(['toytool'], capture_output=True, text=True).stdout)
 for _ in range(1200):
     if os.path.exists(os.environ['GO']): break
@@ -33,11 +42,12 @@ for _ in range(1200):
 
 
 def wheel(folder):
-    """One package over 20 MB, with a program."""
+    """One package over 20 MB, with a program, and with a large file beside that; nothing packs it."""
+    noise = random.Random(1)
     files = {
-        "toy/__init__.py": "import os\nV = '1.0'\nlarge = open(os.path.dirname(__file__) + '/large.bin', 'rb').read()\n"
-        "def main(): print('tool', V)\n",
-        "toy/large.bin": b"\0" * LARGE,
+        "toy/__init__.py": "V = '1.0'\ndef main(): print('tool', V)\n",
+        "toy/large.bin": noise.randbytes(LARGE),
+        "toy/huge.bin": noise.randbytes(HUGE),
         "toy-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n",
         "toy-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         "toy-1.0.dist-info/entry_points.txt": "[console_scripts]\ntoytool = toy:main\n",
@@ -48,10 +58,11 @@ def wheel(folder):
         return f"{name},sha256={base64.urlsafe_b64encode(sha256).rstrip(b'=').decode()},{len(data)}\n"
 
     record = "".join(line(name, data) for name, data in files.items())
-    with zipfile.ZipFile(folder / "toy-1.0-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as out:
+    with zipfile.ZipFile(folder / "toy-1.0-py3-none-any.whl", "w") as out:
         for name, data in files.items():
             out.writestr(name, data)
         out.writestr("toy-1.0.dist-info/RECORD", record + "toy-1.0.dist-info/RECORD,,\n")
+    return [f"{name} {hashlib.sha256(files[f'toy/{name}.bin']).hexdigest()}" for name in ("large", "huge")]
 
 
 class Index:
@@ -75,7 +86,8 @@ class Index:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 if self.command == "GET":
-                    self.wfile.write(body)
+                    with contextlib.suppress(ConnectionError):  # of one who was killed
+                        self.wfile.write(body)
 
             do_HEAD = do_GET
 
@@ -87,8 +99,9 @@ class Index:
         self.url = f"http://127.0.0.1:{self.server.server_port}/simple"
 
 
-def machine(name, server, index):
+def machine(name, server, index, says):
     world = World(name)
+    world.says = says
     world.env.update(server.env())
     tools = world.root / "tools"  # uv alone: beside it lies the python3 of an environment
     tools.mkdir()
@@ -121,7 +134,8 @@ def ended(world, job, go):
 
 
 def ran_well(world, code, text):
-    return code == 0 and f"IS 1.0 {LARGE} {world.home}" in text and "SAYS tool 1.0" in text
+    whole = all(line in text for line in world.says)
+    return code == 0 and whole and f"IS 1.0 {world.home}" in text and "SAYS tool 1.0" in text
 
 
 def kept(world, job):
@@ -137,7 +151,7 @@ def built_once(results, server, index, here, there):
         "one machine builds it, and keeps it beside the program", ran_well(here, code, text) and "is kept in the store" in text, text
     )
     parts = server.keys("team/env/parts/")
-    results.check("a large package is a part of its own", len(parts) == 2, parts)
+    results.check("a large package is a part of its own, and so is a large file", len(parts) == 3, parts)
     index.away, before = True, index.asked
     code, text = ended(there, *begun(there, "two"))
     good = ran_well(there, code, text) and "comes from the store" in text and index.asked == before
@@ -209,6 +223,45 @@ run: python3 prog.py; cat made.txt; echo "HANDED $HANDED"
     )
 
 
+def end_all(world):
+    """kill -9 of whatever runs for it, as when a machine goes."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if str(world.root).encode() in pathlib.Path(f"/proc/{name}/environ").read_bytes() and int(name) != os.getpid():
+                os.kill(int(name), signal.SIGKILL)
+
+
+def manifests(server):
+    return [key for key in server.keys("team/env/") if key.endswith("manifest.json")]
+
+
+def killed(results, server, index, here, there):
+    """The job goes on by itself, and a machine that comes later has what there is, or builds."""
+    moments, seen = random.Random(46), []
+    for turn in range(20):
+        for world in (here, there):
+            (world.work / "requirements.txt").write_text(f"toy==1.0\n# {turn}\n")
+            shutil.rmtree(world.root / "uv", ignore_errors=True)
+        before = len(manifests(server))
+        job, go = begun(here, f"killed-{turn}")
+        of_program = pathlib.Path(f"{go}.begun")
+        if turn % 2:  # while it is kept
+            here.wait_for("its program has begun", of_program.exists, timeout=90, every=0.01)
+            time.sleep(moments.uniform(0, 0.6))
+        else:
+            time.sleep(moments.uniform(0.2, 3))
+        end_all(here)
+        seen.append("kept" if len(manifests(server)) > before else "being kept" if of_program.exists() else "being built")
+        code, text = ended(there, *begun(there, f"killed-{turn}"))
+        good = ran_well(there, code, text) and ("comes from the store" in text) == (seen[-1] == "kept")
+        results.check(f"killed as it was {seen[-1]}: another machine's job", good, text)
+        code, text = ended(here, job, go)
+        results.check(f"killed as it was {seen[-1]}: the job itself", ran_well(here, code, text), text)
+        # So that the next turn has something to send.
+        server.client.delete_objects(Bucket=server.bucket, Delete={"Objects": [{"Key": key} for key in server.keys("team/env/parts/")]})
+    results.check("both of building and of keeping", {"being built", "being kept"} <= set(seen), seen)
+
+
 def cleared(results, server, here):
     text = here.json("gc")
     results.check("gc keeps what was used just now", text["kept_environments"] == 0 and server.keys("team/env/parts/"), text)
@@ -219,16 +272,19 @@ def main():
     with VersityS3() as server:
         folder = pathlib.Path(server.root) / "wheels"
         folder.mkdir()
-        wheel(folder)
+        says = wheel(folder)
         index = Index(folder)
-        worlds = [machine(f"kept-{n}", server, index) for n in ("here", "there", "third", "fourth")]
+        worlds = [machine(f"kept-{n}", server, index, says) for n in ("here", "there", "third", "fourth")]
         here, there, third, fourth = worlds
         try:
-            results.run("built once", built_once, results, server, index, here, there)
-            results.run("damaged", damaged, results, server, index, third, fourth)
-            results.run("at once", at_once, results, server, index, third, fourth)
-            results.run("with a setup", with_setup, results, server, index, here, there)
-            results.run("cleared", cleared, results, server, here)
+            if sys.argv[1:] == ["killed"]:
+                results.run("killed", killed, results, server, index, here, there)
+            else:
+                results.run("built once", built_once, results, server, index, here, there)
+                results.run("damaged", damaged, results, server, index, third, fourth)
+                results.run("at once", at_once, results, server, index, third, fourth)
+                results.run("with a setup", with_setup, results, server, index, here, there)
+                results.run("cleared", cleared, results, server, here)
         finally:
             for world in worlds:
                 world.close()

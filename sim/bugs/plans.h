@@ -154,6 +154,7 @@ Plan AwayDear(uint64_t seed);
 Plan AwayCutOff(uint64_t seed);
 // Somebody has machines with copies of our tags, and a machine of ours dies.
 Plan AwayLookAlikes(uint64_t seed);
+
 // ---- plans_boots.cc ----
 
 // No machine of the job can begin, for what does not pass.

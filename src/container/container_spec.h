@@ -12,7 +12,7 @@ namespace stoker {
 
 struct ContainerSpec {
   std::string image;   // IsImageName; "" = the program runs on the machine itself
-  std::string engine;  // "podman", "docker"; "" = what the machine has
+  std::string engine;  // "podman", "docker", "apptainer"; "" = what the machine has
   // Each one word for an engine's `run`, "--name" or "--name=value", none of those that stoker sets
   // itself (container/run_options.h).
   std::vector<std::string> run_options;

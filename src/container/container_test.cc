@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "container/apptainer_argv.h"
 #include "container/container_spec.h"
 #include "container/docker_info.h"
 #include "container/engine_argv.h"
@@ -84,6 +85,41 @@ TEST(WayToInstall, IsOfTheMachinesOwnTool) {
   EXPECT_EQ(SystemId("ID_LIKE=rhel\nID=\"amzn\""), "amzn");
   EXPECT_EQ(SystemId("NAME=x"), "");
   EXPECT_EQ(SystemId("ID=\""), "\"");
+}
+
+TEST(Apptainer, SeesWhatTheJobFileNamesAndNothingElse) {
+  EngineFacts engine{EngineKind::kApptainer, "/usr/bin/apptainer", "1.4.5", false};
+  engine.images = "/home/me/.cache/stoker/images";
+  ContainerPlan plan = Plan();
+  plan.spec.volumes = {"/d:/d:ro"};
+  plan.spec.devices = {"/dev/fuse"};
+  plan.spec.cap_add = {"SYS_ADMIN"};
+  plan.spec.run_options = {"--fakeroot"};
+  plan.gpus = "all";
+  plan.gpu_way = WayToGpus(engine, false);
+  plan.host_name = "job-1-0";
+  plan.hosts_file = "/state/i1/container/hosts";
+  const Words words = RunArgv(engine, plan);
+  for (const char* one :
+       {"exec", "--containall", "--cleanenv", "--no-home", "--no-init", "--nv", "--fakeroot",
+        "--overlay=/state/i1/container/scratch/overlay", "--bind=/work/j:/work/j",
+        "--workdir=/state/i1/container/scratch/tmp", "--bind=/d:/d:ro", "--bind=/dev/fuse",
+        "--bind=/state/bin/stoker:/.stoker/program:ro", "--add-caps=CAP_SYS_ADMIN",
+        "--hostname=job-1-0", "--bind=/state/i1/container/hosts:/etc/hosts:ro"}) {
+    EXPECT_TRUE(Has(words, one)) << one;
+  }
+  const std::string image = words[words.size() - 4];
+  EXPECT_TRUE(StartsWith(image, engine.images + "/") && EndsWith(image, ".sif")) << image;
+  EXPECT_EQ((Words{words.end() - 3, words.end()}),
+            (Words{kContainerProgram, "__container", kContainerSocket}));
+  EXPECT_EQ(PullArgv(engine, plan.image).back(), image);
+  EXPECT_EQ(InspectArgv(engine, plan.image).back(), image + ".id");
+  EXPECT_FALSE(KeepsBooks(engine.kind));
+  plan.spec.devices = {"nvidia.com/gpu=all"};
+  EXPECT_FALSE(CheckForApptainer(plan.spec).ok());
+  plan.spec.devices.clear();
+  plan.spec.shm_size = 1;
+  EXPECT_FALSE(CheckForApptainer(plan.spec).ok());
 }
 
 TEST(RunOptions, BecomeOneWordEach) {

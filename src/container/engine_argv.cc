@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "container/apptainer_argv.h"
 #include "container/inside.h"
 
 namespace stoker {
@@ -71,10 +72,14 @@ void AddGpus(const ContainerPlan& plan, Words* out) {
 }  // namespace
 
 const char* EngineName(EngineKind kind) {
+  if (kind == EngineKind::kApptainer) return "apptainer";
   return kind == EngineKind::kDocker ? "docker" : "podman";
 }
 
+bool KeepsBooks(EngineKind kind) { return kind != EngineKind::kApptainer; }
+
 GpuWay WayToGpus(const EngineFacts& engine, bool cdi_files) {
+  if (engine.kind == EngineKind::kApptainer) return GpuWay::kRuntime;
   if (engine.kind == EngineKind::kDocker && engine.nvidia) return GpuWay::kRuntime;
   const bool cdi = engine.kind == EngineKind::kPodman || engine.cdi;
   return cdi && cdi_files ? GpuWay::kCdi : GpuWay::kNone;
@@ -86,6 +91,7 @@ std::string TellEngine(const EngineFacts& engine) {
 }
 
 Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {
+  if (engine.kind == EngineKind::kApptainer) return ApptainerExec(engine, plan);
   Words out = {engine.program, "run", "--detach", "--rm", "--pull=never", "--network=host"};
   out.push_back("--log-driver=none");
   out.push_back(std::string("--label=") + kContainerOwnerLabel + "=" + plan.owner);
@@ -127,10 +133,12 @@ Words RemoveArgv(const EngineFacts& engine, const std::string& id) {
 }
 
 Words InspectArgv(const EngineFacts& engine, const std::string& image) {
+  if (engine.kind == EngineKind::kApptainer) return ApptainerInspect(engine, image);
   return {engine.program, "image", "inspect", "--format={{.Id}} {{.RepoDigests}}", image};
 }
 
 Words PullArgv(const EngineFacts& engine, const std::string& image) {
+  if (engine.kind == EngineKind::kApptainer) return ApptainerPull(engine, image);
   return {engine.program, "pull", "--quiet", image};
 }
 

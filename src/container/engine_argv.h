@@ -12,7 +12,7 @@
 
 namespace stoker {
 
-enum class EngineKind { kPodman, kDocker };
+enum class EngineKind { kPodman, kDocker, kApptainer };
 
 struct EngineFacts {
   EngineKind kind = EngineKind::kPodman;
@@ -23,12 +23,13 @@ struct EngineFacts {
   // docker's own: it has NVIDIA's runtime or hook; it reads CDI files.
   bool nvidia = false;
   bool cdi = false;
+  std::string images{};  // apptainer's: the folder in which its images lie, as files
 };
 const char* EngineName(EngineKind kind);
 // "podman 4.3.1", "podman 4.3.1 (rootless)".
 std::string TellEngine(const EngineFacts& engine);
 
-// How an engine gives NVIDIA's GPUs to a container.
+// How an engine gives NVIDIA's GPUs to a container: by itself, or as devices of CDI.
 enum class GpuWay { kNone, kRuntime, kCdi };
 // `cdi_files`: the machine has CDI files for them.
 GpuWay WayToGpus(const EngineFacts& engine, bool cdi_files);
@@ -61,8 +62,11 @@ struct ContainerPlan {
   std::vector<std::string> entrypoint;  // in front of the program's words; not the engine's matter
 };
 
-// Starts the container and returns: its first process is stoker's own.
+// Starts the container and returns: its first process is stoker's own. Of apptainer: stays for as
+// long as that lives.
 std::vector<std::string> RunArgv(const EngineFacts& engine, const ContainerPlan& plan);
+// Of an engine that keeps books of them; apptainer has none.
+bool KeepsBooks(EngineKind kind);
 // Prints ids of stoker's containers, one a line: of `owner`, or of all with their owner behind a
 // blank where that is "".
 std::vector<std::string> ListArgv(const EngineFacts& engine, const std::string& owner);

@@ -18,6 +18,10 @@ constexpr std::string_view kMemory = "Write resources.memory";
 constexpr std::string_view kCpus = "Write resources.cpus";
 constexpr std::string_view kOwner =
     "Leave it out: the program runs as who submitted the job, so that its files are that user's";
+constexpr std::string_view kSeen =
+    "Leave it out: what the container writes is gone with it, and of the machine it sees what the "
+    "job "
+    "file names";
 constexpr std::string_view kFound =
     "Leave it out: stoker finds its containers again by their own labels";
 
@@ -104,6 +108,20 @@ constexpr Row kRefused[] = {
     {"cgroup-parent", "Leave it out: stoker says which group the container is in"},
     {"cgroups", "Leave it out: stoker says which group the container is in"},
     {"gpus", "Write resources.gpus"},
+    {"nv", "Write resources.gpus"},
+    {"bind", kVolumes},
+    {"home", kSeen},
+    {"no-home", kSeen},
+    {"contain", kSeen},
+    {"containall", kSeen},
+    {"cleanenv", kEnvs},
+    {"overlay", kSeen},
+    {"writable", kSeen},
+    {"writable-tmpfs", kSeen},
+    {"scratch", kSeen},
+    {"pwd", "Write 'workdir': it lies at the same path inside"},
+    {"cwd", "Write 'workdir': it lies at the same path inside"},
+    {"no-init", "Leave it out: stoker itself is the container's first process"},
     {"runtime", "Leave it out: it is the engine's own setting"},
     {"health-cmd", "Write limits.stall"},
     {"help", "It runs nothing"},

@@ -3,6 +3,7 @@
 #include "container/container_spec.h"
 
 #include "base/text.h"
+#include "container/apptainer_argv.h"
 #include "container/inside.h"
 #include "container/run_options.h"
 #include "spec/sections.h"
@@ -85,14 +86,10 @@ void ReadShmSize(const YamlNode& node, SpecReader* reader, ContainerSpec* contai
 }
 
 void ReadEngine(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
-  if (node.IsScalar() && (node.text == "apptainer" || node.text == "singularity")) {
-    return reader->Error(node,
-                         "'container.engine: " + node.text + "' is understood but not built yet",
-                         "Write podman or docker, or leave it out");
-  }
-  if (const auto engine = reader->Choice(node, "container.engine", {"podman", "docker"})) {
-    container->engine = *engine;
-  }
+  const auto engine =
+      reader->Choice(node, "container.engine", {"podman", "docker", "apptainer", "singularity"});
+  // As the first was called before; a machine may have it by either name.
+  if (engine) container->engine = *engine == "singularity" ? "apptainer" : *engine;
 }
 
 void ReadUser(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
@@ -178,6 +175,9 @@ void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   if (container->image.empty() && reader->errors().size() == before) {
     reader->Error(node, "'container' names no image", "Write container: {image: …}");
   }
+  if (container->engine != "apptainer") return;
+  const Status holds = CheckForApptainer(*container);
+  if (!holds.ok()) reader->Error(node, holds.message(), holds.next());
 }
 
 std::string PrintContainer(const JobSpec& spec) {

@@ -40,10 +40,10 @@ sys.exit(1 if told else 0)
 """
 
 
-def job_file(world, engine, text, image=IMAGE):
+def job_file(world, engine, text, image=""):
     """`text`: begins with what else the container has."""
     path = world.work / "job.yaml"
-    path.write_text(f"name: boxed\ncontainer:\n  image: {image}\n  engine: {engine.name}\n{text}")
+    path.write_text(f"name: boxed\ncontainer:\n  image: {image or engine.image}\n  engine: {engine.name}\n{text}")
     return str(path)
 
 

@@ -142,6 +142,7 @@ class Engine:
 
     def __init__(self, kind, world):
         self.name = "docker" if kind == "docker" else "podman"
+        self.image = "localhost/py:1"
         self.world = world
         self.folder = world.root / "engine"
         self.folder.mkdir()

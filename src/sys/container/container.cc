@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "container/apptainer_argv.h"
 #include "container/engine_words.h"
 #include "sys/container/container_init.h"
 #include "sys/container/engines.h"
@@ -26,6 +27,7 @@ namespace {
 
 constexpr int64_t kRunMs = 120'000;
 constexpr int kAnswerMs = 20'000;
+constexpr int kLookMs = 100;
 constexpr char kFirstVersion[] = "/sys/fs/cgroup/memory";
 
 // The group of `pid` that counts its memory, of either version; "" = not to be seen.
@@ -138,15 +140,48 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
     STOKER_TRY(sys::WriteFileAtomic(plan.hosts_file, "", 0644, false));
   }
   plan.machine_memory = ReadMachineUsage().memory_bytes;
-  STOKER_ASSIGN(const sys::CommandOutput said,
-                AskEngine(RunArgv(engine, plan), kRunMs, plan.socket_dir));
-  if (said.exit_code != 0) {
-    return EngineFailure(engine, "start a container of " + plan.image, said.exit_code, said.err);
-  }
-  made->remark_ = RemarkIn(said.err);
-  STOKER_TRY(made->Accept());
-  made->kept_to_ = MemoryGroupOf(made->first_);
+  STOKER_TRY(KeepsBooks(engine.kind) ? made->Begin(plan) : made->BeginChild(plan));
   return made;
+}
+
+Status Container::Begin(const ContainerPlan& plan) {
+  STOKER_ASSIGN(const sys::CommandOutput said,
+                AskEngine(RunArgv(engine_, plan), kRunMs, plan.socket_dir));
+  if (said.exit_code != 0) {
+    return EngineFailure(engine_, "start a container of " + plan.image, said.exit_code, said.err);
+  }
+  remark_ = RemarkIn(said.err);
+  STOKER_TRY(Accept());
+  kept_to_ = MemoryGroupOf(first_);
+  return Status::Ok();
+}
+
+// What it writes lies in folders of its own, which are empty at first.
+Status Container::BeginChild(const ContainerPlan& plan) {
+  STOKER_TRY(CheckForApptainer(plan.spec));
+  const std::string scratch = ApptainerScratch(plan);
+  STOKER_TRY(sys::RemoveTree(scratch));
+  for (const char* folder : {kOverlay, kTemporary}) {
+    STOKER_TRY(sys::MakeDirs(scratch + "/" + folder, 0700));
+  }
+  STOKER_ASSIGN(child_, EngineChild::Start(RunArgv(engine_, plan), plan.socket_dir));
+  const Status accepted = Accept();
+  if (const auto code = child_->Ended(); code && !accepted.ok()) {
+    return EngineFailure(engine_, "start a container of " + plan.image, *code, child_->Said());
+  }
+  STOKER_TRY(accepted);
+  return HoldTo(limiter_ == nullptr ? "" : limiter_->MakeGroup());
+}
+
+// An engine that holds no limits leaves the container where its client is.
+Status Container::HoldTo(const std::string& group) {
+  if (group.empty()) {
+    kept_to_ = MemoryGroupOf(first_);
+    return Status::Ok();
+  }
+  kept_to_ = group_ = group;
+  STOKER_ASSIGN(const sys::ScopedFd procs, sys::Open(group + "/cgroup.procs", O_WRONLY));
+  return sys::WriteAll(procs.get(), std::to_string(first_), group);
 }
 
 Container::~Container() {
@@ -156,6 +191,8 @@ Container::~Container() {
 Status Container::Remove(int64_t within_ms) {
   Release();
   asked_to_remove_ = true;
+  if (child_) child_->End(within_ms);
+  if (!group_.empty()) (void)EndCgroup(group_, Duration::Ms(within_ms));
   return RemoveContainers(engine_, owner_, within_ms);
 }
 
@@ -184,8 +221,10 @@ Status Container::Accept() {
                       "It may not run stoker's program, or not reach " + owner_ +
                           ": see what SELinux or AppArmor have to say");
   pollfd waiting{listener_.get(), POLLIN, 0};
-  int ready;
-  while ((ready = poll(&waiting, 1, kAnswerMs)) < 0 && errno == EINTR) {
+  int ready = 0;
+  for (int waited = 0; ready <= 0 && waited < kAnswerMs; waited += kLookMs) {
+    ready = poll(&waiting, 1, kLookMs);
+    if (ready <= 0 && child_ && child_->Ended()) break;
   }
   if (ready <= 0) return silent;
   life_.Reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "container/engine_argv.h"
 #include "port/process_runner.h"
+#include "sys/container/engine_child.h"
 #include "sys/file.h"
 #include "sys/task/task_limits.h"
 
@@ -55,6 +56,9 @@ class Container final : public ProcessRunner {
 
  private:
   explicit Container(EngineFacts engine) : engine_(std::move(engine)) {}
+  Status Begin(const ContainerPlan& plan);
+  Status BeginChild(const ContainerPlan& plan);
+  Status HoldTo(const std::string& group);
   Status Listen(const std::string& folder);
   Status Accept();
   Status TakeHosts(const TaskHost& host);
@@ -64,6 +68,8 @@ class Container final : public ProcessRunner {
   std::string owner_;
   std::string hosts_file_;  // "" = the machine's, and its name
   TaskLimiter* limiter_ = nullptr;
+  std::unique_ptr<EngineChild> child_;  // the client, where the engine keeps no books
+  std::string group_;                   // made for it, where its engine holds no limits
   sys::ScopedFd listener_, life_;
   int first_ = 0;  // its first process, as this process sees it
   std::string kept_to_;

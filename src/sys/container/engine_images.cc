@@ -25,11 +25,12 @@ Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const s
   const size_t blank = line.find(' ');
   here.id = line.substr(0, blank);
   if (StartsWith(here.id, kIdMark)) here.id.erase(0, kIdMark.size());
-  if (blank == std::string::npos || !IsImageDigest(std::string(kIdMark) + here.id)) {
+  if (!IsImageDigest(std::string(kIdMark) + here.id)) {
     return Status(Code::kInvalid, TellEngine(engine) + " says nothing of the image " + image +
                                       " that can be read: " + Printable(CutText(line, 200)));
   }
-  std::string list = line.substr(blank + 1);
+  // apptainer's images have no names in a registry.
+  std::string list = blank == std::string::npos ? "" : line.substr(blank + 1);
   if (list.size() >= 2 && list[0] == '[') list = list.substr(1, list.size() - 2);
   for (const std::string& name : Split(list, ' ')) {
     if (IsImageName(name)) here.names.push_back(name);

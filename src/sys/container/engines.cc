@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 #include "container/docker_info.h"
@@ -24,13 +25,28 @@ constexpr int64_t kAskMs = 20'000;
 constexpr int64_t kRemoveMs = 60'000;
 constexpr int kTries = 2;
 constexpr char kNoted[] = "/engines";
+// In the order of preference. apptainer was singularity, and may be called so still.
+constexpr std::pair<EngineKind, const char*> kPrograms[] = {
+    {EngineKind::kPodman, "podman"},
+    {EngineKind::kDocker, "docker"},
+    {EngineKind::kApptainer, "apptainer"},
+    {EngineKind::kApptainer, "singularity"},
+};
 
 // The words that follow the client's path.
 std::vector<std::string> VersionArgv(EngineKind kind, const std::string& program) {
   if (kind == EngineKind::kDocker) {
     return {program, "version", "--format={{.Server.Version}}"};
   }
+  if (kind == EngineKind::kApptainer) return {program, "--version"};
   return {program, "info", "--format={{.Version.Version}} {{.Host.Security.Rootless}}"};
+}
+
+// One of this user's, and of all jobs.
+std::string ImagesOfApptainer() {
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  const bool given = xdg != nullptr && xdg[0] == '/';
+  return (given ? std::string(xdg) : sys::HomeDir() + "/.cache") + "/stoker/images";
 }
 
 // What its daemon tells, into `docker`.
@@ -59,6 +75,11 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
     return found;
   }
   const std::vector<std::string> words = Split(said->out.substr(0, said->out.find('\n')), ' ');
+  if (kind == EngineKind::kApptainer) {
+    found.facts.version = Printable(words.back());  // "apptainer version 1.4.5"
+    found.facts.images = ImagesOfApptainer();
+    return found;
+  }
   found.facts.version = Printable(words[0]);
   found.facts.rootless = words.size() > 1 && words[1] == "true";
   if (kind == EngineKind::kDocker) {
@@ -139,9 +160,10 @@ std::vector<FoundEngine> FindEngines() {
   std::vector<FoundEngine> out;
   const char* own = std::getenv("PATH");
   const std::string path = own != nullptr ? own : "/usr/local/bin:/usr/bin:/bin";
-  for (const EngineKind kind : {EngineKind::kPodman, EngineKind::kDocker}) {
-    const auto program = FindProgram(EngineName(kind), path, "/");
-    if (program.ok()) out.push_back(Look(kind, *program));
+  for (const auto& [kind, name] : kPrograms) {
+    const auto program = FindProgram(name, path, "/");
+    const bool again = !out.empty() && out.back().facts.kind == kind;
+    if (program.ok() && !again) out.push_back(Look(kind, *program));
   }
   return out;
 }
@@ -155,8 +177,10 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted) {
   }
   if (!why.empty()) return Status(Code::kInvalid, why);
   if (wanted.empty()) {
-    return Status(Code::kInvalid, "this machine has no engine for containers",
-                  "Install one: apt install podman, or docker");
+    return Status(
+        Code::kInvalid, "this machine has no engine for containers",
+        "Install podman, docker or apptainer; where a cluster has one as a module, load it "
+        "before the job is submitted, so that PATH has it");
   }
   return Status(Code::kInvalid, "this machine has no " + wanted,
                 "Install it, or leave container.engine out: what the machine has is taken");
@@ -170,6 +194,7 @@ Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
 }
 
 Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int64_t within_ms) {
+  if (!KeepsBooks(engine.kind)) return Status::Ok();
   const Patience patience(within_ms);
   STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner, patience));
   Status why;
@@ -184,6 +209,7 @@ Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int
 }
 
 Status NoteEngine(const std::string& state_dir, const EngineFacts& engine) {
+  if (!KeepsBooks(engine.kind)) return Status::Ok();
   const std::string folder = state_dir + kNoted;
   STOKER_TRY(sys::MakeDirs(folder, 0700));
   const std::string note = folder + "/" + EngineName(engine.kind);

@@ -23,7 +23,8 @@ struct FoundEngine {
   EngineFacts facts;
   std::string trouble;  // it is installed, but cannot be used: why, and what to do
 };
-// In the order of preference: podman, docker. Takes as long as they do to say their version.
+// In the order of preference: podman, docker, apptainer. Takes as long as they do to say their
+// version.
 std::vector<FoundEngine> FindEngines();
 
 // The one that `wanted` names, "" = the first that can be used. kInvalid: there is none here, with

@@ -39,11 +39,13 @@ Status CheckForApptainer(const ContainerSpec& spec) {
                   "Leave it out: half of the machine's memory may lie there");
   }
   if (!spec.user.empty()) {
-    return Status(Code::kInvalid, "container.user: apptainer runs a program as who submitted the job",
+    return Status(Code::kInvalid,
+                  "container.user: apptainer runs a program as who submitted the job",
                   "Leave it out");
   }
   if (spec.image_entrypoint) {
-    return Status(Code::kInvalid, "container.entrypoint: apptainer does not say what the image's is",
+    return Status(Code::kInvalid,
+                  "container.entrypoint: apptainer does not say what the image's is",
                   "Write it as a list: [/entrypoint.sh]");
   }
   for (const std::string& device : spec.devices) {

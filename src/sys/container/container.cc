@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t kRunMs = 120'000;
 constexpr int kAnswerMs = 20'000;
-constexpr int kLookMs = 100;
+constexpr int kGlanceMs = 100;
 constexpr char kFirstVersion[] = "/sys/fs/cgroup/memory";
 
 // The group of `pid` that counts its memory, of either version; "" = not to be seen.
@@ -222,8 +222,8 @@ Status Container::Accept() {
                           ": see what SELinux or AppArmor have to say");
   pollfd waiting{listener_.get(), POLLIN, 0};
   int ready = 0;
-  for (int waited = 0; ready <= 0 && waited < kAnswerMs; waited += kLookMs) {
-    ready = poll(&waiting, 1, kLookMs);
+  for (int waited = 0; ready <= 0 && waited < kAnswerMs; waited += kGlanceMs) {
+    ready = poll(&waiting, 1, kGlanceMs);
     if (ready <= 0 && child_ && child_->Ended()) break;
   }
   if (ready <= 0) return silent;

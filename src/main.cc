@@ -8,6 +8,7 @@
 #include "provider/local/local_boot.h"
 #include "provider/registry.h"
 #include "sys/container/container_init.h"
+#include "sys/container/enter.h"
 #include "sys/nss.h"
 #include "sys/task/task_init.h"
 
@@ -21,6 +22,10 @@ int main(int argc, char** argv) {
   // In a container: the first process.
   if (std::strcmp(verb, stoker::kContainerVerb) == 0 && argc == 3) {
     return stoker::ContainerInitMain(argv[2]);
+  }
+  // In a container: a shell beside its program.
+  if (std::strcmp(verb, stoker::kInsideVerb) == 0 && argc <= 3) {
+    return stoker::InsideMain(argc == 3 ? argv[2] : "");
   }
   // The agent of a node.
   if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {

@@ -14,9 +14,11 @@
 #include "cli/verb.h"
 #include "client/local_shell.h"
 #include "job/job.h"
+#include "ledger/records.h"
 #include "provider/cloud/ssh_words.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_provider.h"
+#include "spec/parse.h"
 #include "sys/file.h"
 
 extern char** environ;
@@ -30,6 +32,7 @@ struct SshOptions {
   std::string user;
   std::string identity;
   std::string from;
+  bool outside = false;
 };
 
 // One node of a job, and what is known of its machine.
@@ -41,6 +44,7 @@ struct Node {
   int attempt = 0;
   std::vector<std::string> host_keys;
   std::string user;
+  bool inside = false;  // a container
 };
 
 Result<Node> FindNode(Context& context, const SshOptions& options) {
@@ -86,6 +90,11 @@ Result<Node> FindNode(Context& context, const SshOptions& options) {
     node.user = seen.report.ssh_user;
   }
   if (!options.user.empty()) node.user = options.user;
+  if (options.outside) return node;
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const auto text = ReadSpec(*ledger, pass.job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  node.inside = spec.ok() && !spec->container.image.empty();
   return node;
 }
 
@@ -116,6 +125,8 @@ Result<int> RunHere(const std::vector<std::string>& words, char** env = environ)
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+constexpr char kInContainer[] = "in the container of the program (--outside: on its machine)";
+
 // On this machine there is nothing to connect to: a shell beside the program.
 Status BesideProgram(Context& context, const Node& node) {
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
@@ -129,6 +140,14 @@ Status BesideProgram(Context& context, const Node& node) {
   if (!IsSafeName(node.launch.instance_id) || !sys::DirExists(dir)) {
     return Status(Code::kUnavailable, which + " has no work directory yet",
                   "'stoker show " + node.job.id + "' says what it waits for");
+  }
+  if (node.inside) {
+    STOKER_ASSIGN(const std::vector<std::string> inside,
+                  client::ContainerShell(context.places().state, node.launch.instance_id,
+                                         cloud::CommandLine(context.command)));
+    context.Say(kInContainer);
+    STOKER_ASSIGN(context.exit_code, RunHere(inside));
+    return Status::Ok();
   }
   auto env = client::EnvironmentOfProgram(node.job.id, node.attempt, node.rank);
   if (!env) {
@@ -168,8 +187,12 @@ Status There(Context& context, const Node& node, const SshOptions& options) {
   ask.from = options.from;
   ask.command = cloud::CommandLine(context.command);
   ask.until = node.launch.kept_until;
+  ask.inside = node.inside;
   STOKER_ASSIGN(Broker * broker, context.broker(ask.place.provider));
   STOKER_ASSIGN(const Shell shell, broker->Enter(ask));
+  if (node.inside)
+    context.Say(shell.inside ? kInContainer
+                             : "on the machine: outside of the container of the program");
   const auto code = RunHere(shell.words);
   if (shell.close) shell.close();
   STOKER_TRY(code.status());
@@ -209,7 +232,9 @@ Verb SshVerb() {
       "machine the shell, or '/bin/sh -c' with the command, starts in its work directory with the "
       "environment of its program, and outside its limits of CPU and memory: what it changes "
       "there, "
-      "the program sees. Ends with the exit code of ssh, or of the shell.";
+      "the program sees. Where the program runs in a container (on this machine and on boxes), so "
+      "does the shell: with the program's environment, user and limits, until setup or the program "
+      "ends; --outside is the machine itself. Ends with the exit code of ssh, or of the shell.";
   verb.exit_codes = {{"CODE", "That of the command, or of the shell"},
                      {"255", "ssh could not connect"}};
   verb.examples = {"stoker ssh digits", "stoker ssh digits --rank 1 -- nvidia-smi",
@@ -219,6 +244,7 @@ Verb SshVerb() {
       {"JOB", "Which job ('-' = your last)", &options->job, ""},
       {"--rank", "Which of its nodes", &options->rank, "N"},
       {"--user", "Whom to log in as (usual: the image's own user)", &options->user, "NAME"},
+      {"--outside", "On the machine, where the program runs in a container", &options->outside},
       {"--identity", "Your own private key, which the machine knows already", &options->identity,
        "FILE"},
       {"--from", "Your address, as EC2 sees it (usual: it is asked for)", &options->from,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/local_shell.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
+#include "sys/container/enter.h"
 #include "sys/file.h"
 
 namespace stoker::client {
@@ -65,6 +68,18 @@ std::optional<std::vector<std::string>> EnvironmentOfProgram(const std::string& 
   }
   if (!best) return std::nullopt;
   return std::move(best->all);
+}
+
+Result<std::vector<std::string>> ContainerShell(const std::string& state_dir,
+                                                const std::string& instance,
+                                                const std::string& command) {
+  STOKER_ASSIGN(const std::string state, sys::RealPath(state_dir));
+  EnterAsk ask;
+  ask.state_dir = state;
+  ask.owner = state + "/instances/" + instance;
+  ask.command = command;
+  ask.terminal = isatty(STDIN_FILENO) != 0;
+  return EnterWords(ask);
 }
 
 }  // namespace stoker::client

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
+
 namespace stoker::client {
 
 // "NAME=value" of the program of one node; of its setup while there is no program; nullopt: none of
@@ -22,5 +24,11 @@ struct ProgramEnvironment {
 std::optional<ProgramEnvironment> ReadProgramEnvironment(const std::string& environ_text,
                                                          const std::string& job, int attempt,
                                                          int rank);
+
+// Words that open a shell in the container of `instance` of this machine, or run `command` there.
+// kUnavailable: it has none now.
+Result<std::vector<std::string>> ContainerShell(const std::string& state_dir,
+                                                const std::string& instance,
+                                                const std::string& command);
 
 }  // namespace stoker::client

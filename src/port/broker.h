@@ -127,12 +127,14 @@ struct ShellAsk {
   std::string identity;           // file of a private key that the machine knows already; "" = none
   std::string from;               // the asker's address; "" = it is asked for
   std::string command;            // for the machine's shell; "" = a shell
+  bool inside = false;            // in the container of the job's program, where there is one
   std::optional<WallTime> until;  // the machine stays so long, where that is known
 };
 struct Shell {
   std::vector<std::string> words;  // of a program for this terminal
   std::function<void()>
-      close{};  // closes what was opened for it, and says what stays; may be empty
+      close{};          // closes what was opened for it, and says what stays; may be empty
+  bool inside = false;  // as asked for
 };
 
 class Broker {

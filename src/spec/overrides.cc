@@ -332,12 +332,6 @@ void FinishSpec(ParseState* state) {
                         "'shell_env: all' with a container: its variables are the image's",
                         "Name what it needs: --env NAME, --secret NAME");
   }
-  if (!spec.container.image.empty() && spec.hooks != HooksSpec()) {
-    state->reader.Error(
-        state->PlaceOf("hooks"),
-        "'hooks' with a container: they would run outside of it, which is not built",
-        "Let the program itself do it, at SIGTERM and at its end");
-  }
   KeepOnlyWhatIsLent(state);
   if (spec.name.empty()) spec.name = SafeNameFrom(state->options.default_name);
   CheckPaths(state);

@@ -265,7 +265,6 @@ JobSpec RandomSpec(Prng* prng) {
                             Duration::Ms(prng->Between(1, 1LL << 40))};
   }
   AddHooksAndNotify(&spec, prng);
-  if (!spec.container.image.empty()) spec.hooks = {};  // they would run outside of it
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
   spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
   if (prng->Chance(1, 2)) spec.keep_failed = Duration::Ms(prng->Between(60'000, 86'400'000));

@@ -260,12 +260,12 @@ PARTS = {one.__name__: one for one in (inside, saved, limited, mistakes, swept, 
 ROOTLESS = ("inside", "saved", "swept", "killed")
 
 
-def play(kind, parts, uid=None):
+def play(kind, parts, uid=None, image=IMAGE):
     """`parts`: those to play, by their names."""
     results = Results()
     with World(f"containers-{kind}", uid=uid) as world:
         world.root.chmod(0o755)
-        engine = Engine(kind, world)
+        engine = Engine(kind, world, image)
         world.env.update(engine.env)
         try:
             for name, part in parts.items():
@@ -277,15 +277,15 @@ def play(kind, parts, uid=None):
     return results
 
 
-def play_parts(all_parts, of_rootless):
+def play_parts(all_parts, of_rootless, image=IMAGE):
     """What the command line asks for: an engine, then names of parts, or all of them."""
     kind, *names = sys.argv[1:]
     parts = {name: all_parts[name] for name in names or (of_rootless if kind == "rootless" else all_parts)}
     if kind != "rootless":
-        return play(kind, parts).finish()
+        return play(kind, parts, image=image).finish()
     uid = make_user()
     try:
-        results = play(kind, parts, uid)
+        results = play(kind, parts, uid, image)
     finally:
         remove_user()
     results.finish()

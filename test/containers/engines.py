@@ -4,6 +4,7 @@ and settings of its own, docker with a daemon of its own. What is missing comes 
 service of it is started."""
 
 import fcntl
+import json
 import os
 import pathlib
 import pwd
@@ -119,6 +120,30 @@ def image(path):
             tar.add(real, file.lstrip("/"))
 
 
+HOST_IMAGE = "localhost/host:1"
+
+
+def host_image(path):
+    """A tar of an image whose /usr is this machine's, mounted: for programs that need torch."""
+    with tarfile.open(path, "w") as tar:
+        for folder in ("tmp", "root", "etc", "proc", "sys", "dev", "usr", "var"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            tar.addfile(entry)
+        for name in ("bin", "sbin", "lib", "lib64"):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, "usr/" + name
+            tar.addfile(link)
+        for name in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/passwd", "/etc/group"):
+            tar.add(name, name.lstrip("/"))
+
+
+def host_container(engine, folders=()):
+    """The section of a job file."""
+    volumes = ["/usr:/usr:ro", *(f"{folder}:{folder}" for folder in folders)]
+    return f"container:\n  image: {HOST_IMAGE}\n  engine: {engine}\n  volumes: {json.dumps(volumes)}\n"
+
+
 def owner(pid):
     try:
         return os.stat(f"/proc/{pid}").st_uid
@@ -140,7 +165,9 @@ def remove_user():
 class Engine:
     """`env` leads its client, and stoker, to this one alone. `world`: whose user has it."""
 
-    def __init__(self, kind, world):
+    def __init__(self, kind, world, which="localhost/py:1"):
+        """`which`: the image that it has."""
+        self.which = which
         self.name = "docker" if kind == "docker" else "podman"
         self.image = "localhost/py:1"
         self.world = world
@@ -186,11 +213,24 @@ class Engine:
                 sys.exit("containers: dockerd does not come up:\n" + (self.folder / "daemon.log").read_text()[-3000:])
             time.sleep(0.1)
 
+    def restart(self):
+        """docker's daemon, which was killed: what it left of its containerd is in the way of the next."""
+        self.daemon.wait()
+        for file in (self.folder / "exec/containerd").glob("*.pid"):
+            try:
+                os.kill(int(file.read_text()), 9)
+            except (OSError, ValueError):
+                pass
+        for file in [*(self.folder / "exec/containerd").glob("*.pid"), *(self.folder / "exec/containerd").glob("*.sock*")]:
+            file.unlink(missing_ok=True)
+        (self.folder / "pid").unlink(missing_ok=True)
+        self.start_docker()
+
     def load(self):
         tree = self.folder / "image.tar"
-        image(tree)
+        (host_image if self.which == HOST_IMAGE else image)(tree)
         self.world.own(tree)
-        self.run("import", str(tree), "localhost/py:1")
+        self.run("import", str(tree), self.which)
         tree.unlink()
 
     def run(self, *words, check=True):

@@ -32,7 +32,8 @@ constexpr Duration kForgetWithin = Duration::Seconds(20);
 Status Finalizing::Finalize(const FinalizeAttempt& action) {
   STOKER_TRY(here_.log.Open([this] { return staging_.cancelled(); }));
   running_.Join();
-  if (here_.container) here_.container->Release();  // nothing of the program lives
+  const bool hooks = here_.config.spec.hooks != HooksSpec();
+  if (here_.container && !hooks) here_.container->Release();  // nothing of the program lives
   here_.log.FlushMask();
   hooks_.Ended(action);  // beside what follows
   here_.log.Does("uploading");
@@ -40,7 +41,7 @@ Status Finalizing::Finalize(const FinalizeAttempt& action) {
   if (synced.ok()) hooks_.Settle(hurried_);
   // Lines last: what the uploads have to say is among them.
   if (!synced.ok()) SayNow(synced, action.deadline.has_value());
-  ForgetContainer(action);
+  if (synced.ok() || !hooks) ForgetContainer(action.deadline);  // hooks run in it
   if (!action.deadline && !hurried_) running_.FinishFacts(kFactsWithin);
   Duration within = Duration::Seconds(30);
   if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - here_.clock.Mono());
@@ -51,11 +52,11 @@ Status Finalizing::Finalize(const FinalizeAttempt& action) {
 }
 
 // After the uploads: an engine that hangs holds up none of them.
-void Finalizing::ForgetContainer(const FinalizeAttempt& action) {
+void Finalizing::ForgetContainer(const std::optional<MonoTime>& deadline) {
   if (!here_.container) return;
   Duration within = hurried_ ? Duration() : kForgetWithin;
-  if (action.deadline) {  // the other half is for the last lines
-    within = std::min(within, (*action.deadline - here_.clock.Mono()) / 2);
+  if (deadline) {  // the other half is for the last lines
+    within = std::min(within, (*deadline - here_.clock.Mono()) / 2);
   }
   const Status gone = here_.container->Remove(within.ms);
   here_.container.reset();
@@ -113,6 +114,7 @@ void Finalizing::GiveUp() {
   if (keepers_.outputs() != nullptr) keepers_.outputs()->GiveUp();
   hurried_ = true;
   hooks_.Settle(hurried_);
+  ForgetContainer(std::nullopt);
   MoveUnsavedAway(!lost.empty());
   here_.log.Say("stoker: gave up saving what is left");
   if (here_.log.is_open()) (void)here_.log.pump().ShipAll(Duration::Ms(200));

@@ -43,7 +43,7 @@ class Finalizing {
 
  private:
   Status Sync(const FinalizeAttempt& action);
-  void ForgetContainer(const FinalizeAttempt& action);
+  void ForgetContainer(const std::optional<MonoTime>& deadline);
   Status LastCheckpoint(MonoTime deadline);
   void KeepWhatIsLeft(MonoTime deadline);
   std::string HowToUse(const AsLeftKept& kept, bool any_whole) const;

@@ -57,7 +57,8 @@ void Hooks::Run(const Event& event) {
     until = *event.until;
     limit = "all that the notice leaves it";
   }
-  auto task = here_.runner.Start(*command, here_.log.Sink());
+  auto task = here_.container ? here_.container->StartBeside(*command, here_.log.Sink())
+                              : here_.runner.Start(*command, here_.log.Sink());
   if (!task.ok()) return here_.log.Say(name + ": " + task.status().ToString());
   here_.log.Say(name + " has begun");
   std::optional<TaskExit> exit;

@@ -24,6 +24,7 @@
 #include "provider/ssh/box_share.h"
 #include "provider/ssh/box_store.h"
 #include "provider/ssh/box_words.h"
+#include "sys/container/enter.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 
@@ -68,6 +69,7 @@ class BoxServer {
     if (verb == "describe") return Describe(*local, in);
     if (verb == "terminate") return Done(local->Terminate(BoxText(in, "id")));
     if (verb == "withdraw") return Done(local->Withdraw(BoxText(in, "id")));
+    if (verb == "enter") return Enter(in);
     if (verb == "interrupt") {
       const auto lead = in.find("lead_ms");
       const int64_t ms = lead != in.end() && lead->is_number_integer() ? lead->get<int64_t>() : -1;
@@ -87,6 +89,20 @@ class BoxServer {
       return BoxJson{{"ids", ids}};
     }
     return Status(Code::kInvalid, "a request that is none: " + Printable(verb));
+  }
+
+  Result<BoxJson> Enter(const BoxJson& in) {
+    EnterAsk ask;
+    ask.state_dir = state_;
+    ask.owner = state_ + "/instances/" + BoxText(in, "id");
+    if (!IsInstanceToken(BoxText(in, "id"))) return Status(Code::kInvalid, "not an instance");
+    ask.command = BoxText(in, "command");
+    const auto terminal = in.find("terminal");
+    ask.terminal = terminal != in.end() && *terminal == true;
+    STOKER_ASSIGN(const std::vector<std::string> words, EnterWords(ask));
+    std::string line;
+    for (const std::string& word : words) line += (line.empty() ? "" : " ") + ShellQuote(word);
+    return BoxJson{{"line", line}};
   }
 
   static Result<BoxJson> Done(const Status& status) {

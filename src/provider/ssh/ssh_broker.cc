@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ssh/ssh_broker.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <utility>
 
@@ -125,7 +127,16 @@ class SshBroker : public Broker {
 
   Result<Shell> Enter(const ShellAsk& ask) override {
     Shell shell{{"ssh", "--", ask.instance_id.substr(0, ask.instance_id.rfind('/'))}};
-    if (!ask.command.empty()) shell.words.push_back(ask.command);
+    if (!ask.inside) {
+      if (!ask.command.empty()) shell.words.push_back(ask.command);
+      return shell;
+    }
+    const bool terminal = isatty(STDIN_FILENO) != 0;
+    STOKER_ASSIGN(SshProvider * ssh, Boxes());
+    STOKER_ASSIGN(const std::string words, ssh->Inside(ask.instance_id, ask.command, terminal));
+    if (terminal) shell.words.insert(shell.words.begin() + 1, "-t");
+    shell.words.push_back(words);
+    shell.inside = true;
     return shell;
   }
 

@@ -108,6 +108,18 @@ class Ssh : public SshProvider {
     return AskOf(where.box, {{"verb", "interrupt"}, {"id", where.id}, {"lead_ms", lead.ms}});
   }
 
+  Result<std::string> Inside(const std::string& instance, const std::string& command,
+                             bool terminal) override {
+    STOKER_ASSIGN(const InstanceWord where, ParseInstance(instance));
+    STOKER_ASSIGN(const BoxJson answer, boxes_.Ask(where.box, {{"verb", "enter"},
+                                                               {"id", where.id},
+                                                               {"command", command},
+                                                               {"terminal", terminal}}));
+    std::string line = BoxText(answer, "line");
+    if (line.empty()) return Status(Code::kCorrupt, where.box + " does not say how to enter");
+    return line;
+  }
+
   Result<std::vector<PlaceInfo>> Places() override {
     std::vector<PlaceInfo> out;
     for (const auto& [pool, words] : options_.pools) {

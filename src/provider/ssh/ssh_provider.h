@@ -54,6 +54,9 @@ class SshProvider : public Provider {
   // Takes away, on each box that the job has been on and that answers, what is private to it. What
   // stays on others goes when somebody next asks them for machines.
   virtual void Forget(const std::string& ledger_id, const std::string& job) = 0;
+  // For the shell of the box that `instance` is on: a shell in its container, or `command` there.
+  virtual Result<std::string> Inside(const std::string& instance, const std::string& command,
+                                     bool terminal) = 0;
   // Whether the store keeps its promises between this machine and the box: box_store.h. `key` is
   // used once, below "probe/".
   virtual Status Meet(const std::string& box, const std::string& ledger_id,

@@ -90,9 +90,8 @@ bool ReadWhole(int fd, char* to, size_t size) {
   return true;
 }
 
-bool SendTask(int to, const int (&fds)[kPayloadFd + 1]) {
-  char byte = kContainerTask;
-  iovec data{&byte, 1};
+bool SendTask(int to, char kind, const int (&fds)[kPayloadFd + 1]) {
+  iovec data{&kind, 1};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof fds)] = {};
   msghdr message{};
   message.msg_iov = &data;
@@ -110,6 +109,33 @@ bool SendTask(int to, const int (&fds)[kPayloadFd + 1]) {
   return n == 1;
 }
 
+bool Await(int fd, int ms = kAnswerMs) {
+  pollfd waiting{fd, POLLIN, 0};
+  int ready;
+  while ((ready = poll(&waiting, 1, ms)) < 0 && errno == EINTR) {
+  }
+  return ready > 0;
+}
+
+// The shim at the other end of `control`, as this process sees it: it says so before all else, and
+// begins nothing before it is known. 0 = it does not.
+pid_t MeetShim(int control) {
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(ucred))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  if (!Await(control) || recvmsg(control, &message, MSG_CMSG_CLOEXEC) != 1) return 0;
+  const cmsghdr* head = CMSG_FIRSTHDR(&message);
+  if (head == nullptr || head->cmsg_type != SCM_CREDENTIALS) return 0;
+  ucred peer{};
+  std::memcpy(&peer, CMSG_DATA(head), sizeof peer);
+  return peer.pid;
+}
+
 Status HasEnded() {
   return Status(Code::kUnavailable, "the container has ended",
                 "Somebody removed it, or its engine ended it");
@@ -122,8 +148,9 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
   std::unique_ptr<Container> made(new Container(engine));
   made->owner_ = plan.owner;
   made->limiter_ = limiter;
-  STOKER_TRY(RemoveContainers(engine, plan.owner));
   plan.socket_dir = plan.owner + "/container";
+  // Made before the first, so that nobody asks for what was never begun.
+  if (sys::FileExists(plan.socket_dir)) STOKER_TRY(RemoveContainers(engine, plan.owner));
   plan.verb = kContainerVerb;
   STOKER_ASSIGN(plan.program, OwnFile());
   STOKER_TRY(sys::MakeDirs(plan.socket_dir, 0700));
@@ -220,13 +247,12 @@ Status Container::Accept() {
                           "not answer",
                       "It may not run stoker's program, or not reach " + owner_ +
                           ": see what SELinux or AppArmor have to say");
-  pollfd waiting{listener_.get(), POLLIN, 0};
-  int ready = 0;
-  for (int waited = 0; ready <= 0 && waited < kAnswerMs; waited += kGlanceMs) {
-    ready = poll(&waiting, 1, kGlanceMs);
-    if (ready <= 0 && child_ && child_->Ended()) break;
+  bool called = false;
+  for (int waited = 0; !called && waited < kAnswerMs; waited += kGlanceMs) {
+    called = Await(listener_.get(), kGlanceMs);
+    if (!called && child_ && child_->Ended()) break;
   }
-  if (ready <= 0) return silent;
+  if (!called) return silent;
   life_.Reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   listener_.Reset();
   ucred peer{};
@@ -260,9 +286,29 @@ Status Container::TakeHosts(const TaskHost& host) {
   return sys::WriteAll(file.get(), text, hosts_file_);
 }
 
+void Container::Release() {
+  const std::lock_guard lock(mutex_);
+  life_.Reset();
+}
+
+Status Container::Send(char kind, const int (&fds)[kPayloadFd + 1]) {
+  const std::lock_guard lock(mutex_);
+  return SendTask(life_.get(), kind, fds) ? Status::Ok() : HasEnded();
+}
+
 Result<std::unique_ptr<Task>> Container::Start(const TaskCommand& command, LogSink& sink) {
   STOKER_TRY(CheckCommand(command));
   STOKER_TRY(TakeHosts(command.host));
+  return StartTask(kContainerTask, command, sink);
+}
+
+Result<std::unique_ptr<Task>> Container::StartBeside(const TaskCommand& command, LogSink& sink) {
+  STOKER_TRY(CheckCommand(command));
+  return StartTask(kContainerBeside, command, sink);
+}
+
+Result<std::unique_ptr<Task>> Container::StartTask(char kind, const TaskCommand& command,
+                                                   LogSink& sink) {
   TaskPayload payload = PayloadOf(command);
   payload.mechanism = TaskMechanism::kContainer;
   STOKER_ASSIGN(TaskLine line, OpenTaskLine(payload));
@@ -274,14 +320,22 @@ Result<std::unique_ptr<Task>> Container::Start(const TaskCommand& command, LogSi
   task.oom = std::make_unique<OomWatch>(kept_to_, false);
   task.out_stream = command.out;
   task.err_stream = command.err;
-  if (!SendTask(life_.get(), line.theirs)) return HasEnded();
+  const bool beside = kind == kContainerBeside;
+  const int on = 1;
+  if (beside) setsockopt(line.control(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  STOKER_TRY(Send(kind, line.theirs));
   line.HandOver(&task);
-  pollfd status{task.status.get(), POLLIN, 0};
-  int ready;
-  while ((ready = poll(&status, 1, kAnswerMs)) < 0 && errno == EINTR) {
+  if (beside) {
+    task.shim = MeetShim(task.control.get());
+    if (task.shim == 0) return HasEnded();
+    beside_->Add(task.shim);
+    if (send(task.control.get(), &kContainerGo, 1, MSG_NOSIGNAL) != 1) return HasEnded();
+  } else {
+    task.beside = beside_;
   }
   TaskMessage message{};
-  if (ready <= 0 || read(task.status.get(), &message, sizeof message) != sizeof message) {
+  if (!Await(task.status.get()) ||
+      read(task.status.get(), &message, sizeof message) != sizeof message) {
     return HasEnded();
   }
   if (message.kind != TaskMessage::kStarted) return StartFailure(message, payload);

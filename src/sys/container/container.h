@@ -17,7 +17,9 @@
 #include "port/process_runner.h"
 #include "sys/container/engine_child.h"
 #include "sys/file.h"
+#include "sys/task/running_task.h"
 #include "sys/task/task_limits.h"
+#include "sys/task/task_protocol.h"
 
 namespace stoker {
 
@@ -46,13 +48,16 @@ class Container final : public ProcessRunner {
 
   // Ends all that runs in it: its first process ends by itself, the kernel ends the others, and the
   // engine, which may hang, is not asked. Harmless to repeat.
-  void Release() { life_.Reset(); }
+  void Release();
   // Release, and the engine is asked to forget it, for `within_ms` at most; not again. Errors: it
   // may be in the engine's books still, from where SweepContainers removes it.
   Status Remove(int64_t within_ms);
 
   // One task at a time. kNotFound: no such program in the container.
   Result<std::unique_ptr<Task>> Start(const TaskCommand& command, LogSink& sink) override;
+  // Beside it, or without it, and any number: its end leaves these alone, and theirs it. Any
+  // thread.
+  Result<std::unique_ptr<Task>> StartBeside(const TaskCommand& command, LogSink& sink);
 
  private:
   explicit Container(EngineFacts engine) : engine_(std::move(engine)) {}
@@ -62,6 +67,8 @@ class Container final : public ProcessRunner {
   Status Listen(const std::string& folder);
   Status Accept();
   Status TakeHosts(const TaskHost& host);
+  Result<std::unique_ptr<Task>> StartTask(char kind, const TaskCommand& command, LogSink& sink);
+  Status Send(char kind, const int (&fds)[kPayloadFd + 1]);
 
   const EngineFacts engine_;
   bool asked_to_remove_ = false;
@@ -70,7 +77,9 @@ class Container final : public ProcessRunner {
   TaskLimiter* limiter_ = nullptr;
   std::unique_ptr<EngineChild> child_;  // the client, where the engine keeps no books
   std::string group_;                   // made for it, where its engine holds no limits
+  std::mutex mutex_;                    // of life_, once it is there
   sys::ScopedFd listener_, life_;
+  const std::shared_ptr<TasksBeside> beside_ = std::make_shared<TasksBeside>();
   int first_ = 0;  // its first process, as this process sees it
   std::string kept_to_;
   std::vector<std::pair<std::string, std::string>> variables_;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,14 +12,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
+#include "sys/task/process_table.h"
 #include "sys/task/task_main.h"
 
 extern char** environ;
@@ -61,11 +66,13 @@ bool SayHello() {
   return sys::WriteAll(kLifeFd, all, "the owner").ok();
 }
 
-// Puts the descriptors of the next task in their places. False: the owner is gone.
-bool TakeTask() {
+using TaskFds = int[kPayloadFd + 1];
+
+// Takes the descriptors of the next task; its kind. 0: the owner is gone.
+char TakeTask(TaskFds& fds) {
   char byte = 0;
   iovec data{&byte, 1};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * (kPayloadFd + 1))] = {};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof fds)] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
@@ -74,19 +81,20 @@ bool TakeTask() {
   ssize_t n;
   while ((n = recvmsg(kLifeFd, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
   }
-  const cmsghdr* head = n == 1 && byte == kContainerTask ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (head == nullptr || head->cmsg_type != SCM_RIGHTS ||
-      head->cmsg_len != CMSG_LEN(sizeof(int) * (kPayloadFd + 1))) {
-    return false;
+  const cmsghdr* head = n == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (head == nullptr || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof fds)) {
+    return 0;
   }
-  int fds[kPayloadFd + 1];
   std::memcpy(fds, CMSG_DATA(head), sizeof fds);
-  // They are higher than those: all of these are open, be it on /dev/null.
+  return byte;
+}
+
+// They are higher than their places: all of these are open, be it on /dev/null.
+void PutInPlace(const TaskFds& fds) {
   for (int i = 0; i <= kPayloadFd; ++i) {
-    if (dup2(fds[i], i) < 0) return false;
+    dup2(fds[i], i);
     close(fds[i]);
   }
-  return true;
 }
 
 // Lets go of the task's descriptors; the numbers stay taken.
@@ -130,37 +138,141 @@ pid_t BeginTask() {
   return main;
 }
 
-// Every process of the container but this one; also what forks meanwhile. False: one stays, as it
-// hangs in the kernel.
-bool EndAll(pid_t main) {
-  for (int i = 0; i < kEndSteps; ++i) {
-    kill(-1, SIGKILL);
-    if (!shim::Reap(main)) return true;
-    const timespec pause{0, kEndStepNs};
-    nanosleep(&pause, nullptr);
+void Drain() {
+  signalfd_siginfo info;
+  while (read(kSignalsFd, &info, sizeof info) > 0) {
   }
-  return false;
 }
 
-// Until the owner ends the task. False: the owner is gone, or something cannot be ended.
-bool Serve(pid_t main) {
-  pollfd fds[3] = {{kSignalsFd, POLLIN, 0}, {kControlFd, POLLIN, 0}, {kLifeFd, 0, 0}};
-  for (;;) {
-    if (poll(fds, 3, -1) < 0) continue;
-    if (fds[2].revents != 0) return false;
-    if (fds[0].revents != 0) {
-      signalfd_siginfo info;
-      while (read(kSignalsFd, &info, sizeof info) > 0) {
+void Pause() {
+  const timespec pause{0, kEndStepNs};
+  nanosleep(&pause, nullptr);
+}
+
+// The shim of a task beside others, in a process of its own: what it starts is its descendant, and
+// of nobody else's to end.
+int ServeBeside() {
+  char byte = kContainerHere;
+  if (send(kControlFd, &byte, 1, MSG_NOSIGNAL) != 1) return 1;
+  if (read(kControlFd, &byte, 1) != 1 || byte != kContainerGo) return 1;
+  const pid_t main = BeginTask();
+  if (main == 0) return 1;
+  pollfd fds[2] = {{kSignalsFd, POLLIN, 0}, {kControlFd, POLLIN, 0}};
+  while (fds[1].revents == 0) {
+    if (poll(fds, 2, -1) < 0) continue;
+    if (fds[0].revents == 0) continue;
+    Drain();
+    shim::Reap(main);
+  }
+  while (shim::Reap(main)) {
+    for (const ProcessStat& p : DescendantsOf(getpid(), ListProcesses())) kill(p.pid, SIGKILL);
+    Pause();
+  }
+  return 0;
+}
+
+// What the first process looks after.
+class FirstProcess {
+ public:
+  // Until the owner is gone, or something cannot be ended.
+  int Serve() {
+    for (;;) {
+      pollfd fds[3] = {
+          {kSignalsFd, POLLIN, 0}, {busy_ ? kControlFd : -1, POLLIN, 0}, {kLifeFd, POLLIN, 0}};
+      if (poll(fds, 3, -1) < 0) continue;
+      if (fds[0].revents != 0) {
+        Drain();
+        Reap();
       }
-      shim::Reap(main);
+      if (fds[1].revents != 0 && !HearControl()) return 1;
+      if (fds[2].revents != 0 && !BeginNext()) return 0;
     }
-    if (fds[1].revents == 0) continue;
+  }
+
+ private:
+  bool Reap() {
+    return shim::Reap(busy_ ? main_ : kNobody, [this](pid_t ended) { besides_.erase(ended); });
+  }
+
+  // False: the owner is gone, or asks for what is not to be.
+  bool BeginNext() {
+    TaskFds fds;
+    const char kind = TakeTask(fds);
+    if (kind == kContainerBeside) {
+      BeginBeside(fds);
+      return true;
+    }
+    if (kind != kContainerTask || busy_) return false;
+    PutInPlace(fds);
+    main_ = BeginTask();
+    busy_ = main_ != 0;
+    if (!busy_) DropTask();
+    return true;
+  }
+
+  void BeginBeside(const TaskFds& fds) {
+    const pid_t child = fork();
+    if (child == 0) {
+      PutInPlace(fds);
+      dup2(0, kLifeFd);
+      prctl(PR_SET_CHILD_SUBREAPER, 1);
+      const int signals = shim::ArrangeSignals();
+      if (signals < 0 || dup3(signals, kSignalsFd, O_CLOEXEC) < 0) _exit(1);
+      _exit(ServeBeside());
+    }
+    if (child > 0) besides_.insert(child);
+    for (const int fd : fds) close(fd);
+  }
+
+  // False: something cannot be ended.
+  bool HearControl() {
     char byte;
     const ssize_t n = read(kControlFd, &byte, 1);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    return EndAll(main);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (!EndAll()) return false;
+    busy_ = false;
+    DropTask();
+    return true;
   }
-}
+
+  // Every process of the container but this one and what belongs to tasks beside; also what forks
+  // meanwhile. False: one stays, as it hangs in the kernel.
+  bool EndAll() {
+    for (int i = 0; i < kEndSteps; ++i) {
+      bool any = true;
+      if (besides_.empty()) {
+        kill(-1, SIGKILL);
+      } else {
+        any = KillAllButBesides();
+      }
+      if (!Reap() || !any) return true;
+      Pause();
+    }
+    return false;
+  }
+
+  // False: there is none.
+  bool KillAllButBesides() {
+    const std::vector<ProcessStat> all = ListProcesses();
+    std::set<pid_t> spared = besides_;
+    spared.insert(getpid());
+    for (const pid_t beside : besides_) {
+      for (const ProcessStat& p : DescendantsOf(beside, all)) spared.insert(p.pid);
+    }
+    bool any = false;
+    for (const ProcessStat& p : all) {
+      if (p.ended() || spared.count(p.pid) > 0) continue;
+      any = true;
+      kill(p.pid, SIGKILL);
+    }
+    return any;
+  }
+
+  static constexpr pid_t kNobody = INT_MIN;
+  bool busy_ = false;  // a task runs
+  pid_t main_ = 0;     // its program
+  std::set<pid_t> besides_;
+};
 
 }  // namespace
 
@@ -184,12 +296,7 @@ int ContainerInitMain(const char* socket) {
   FindHome();
   if (!SayHello()) return 1;
   DropTask();
-  while (TakeTask()) {
-    const pid_t main = BeginTask();
-    if (main != 0 && !Serve(main)) return 1;
-    DropTask();
-  }
-  return 0;
+  return FirstProcess().Serve();
 }
 
 }  // namespace stoker

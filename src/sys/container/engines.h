@@ -24,8 +24,8 @@ struct FoundEngine {
   std::string trouble;  // it is installed, but cannot be used: why, and what to do
 };
 // In the order of preference: podman, docker, apptainer. Takes as long as they do to say their
-// version.
-std::vector<FoundEngine> FindEngines();
+// version; `wanted`, where given, is asked alone.
+std::vector<FoundEngine> FindEngines(const std::string& wanted = "");
 
 // The one that `wanted` names, "" = the first that can be used. kInvalid: there is none here, with
 // what to do.
@@ -36,6 +36,9 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted);
 Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
                                                  const std::string& image);
 
+// The id of a container of `owner` that is there; "" = there is none.
+Result<std::string> ContainerOf(const EngineFacts& engine, const std::string& owner);
+
 // Removes all containers of `owner`, tried twice: after a kill podman fails the first time. Errors:
 // one stays; kTimeout: the engine did not answer for `within_ms`, in all.
 inline constexpr int64_t kRemoveWithinMs = 120'000;
@@ -44,6 +47,7 @@ Status RemoveContainers(const EngineFacts& engine, const std::string& owner,
 
 // Notes in `state_dir` that jobs of it have had containers of this engine, for SweepContainers.
 Status NoteEngine(const std::string& state_dir, const EngineFacts& engine);
+bool HasNoted(const std::string& state_dir, const EngineFacts& engine);
 // Dead containers of owners in the folder `instances`, which are gone: their ids. Removes them,
 // unless `dry_run`. Asks the engines that are noted in `state_dir` alone, so that who has no
 // containers waits for none. One that does not answer has none to tell.

@@ -72,6 +72,27 @@ const char* MechanismName(TaskMechanism mechanism) {
   return "subreaper";
 }
 
+void TasksBeside::Add(pid_t shim) {
+  const std::lock_guard lock(mutex_);
+  shims_.insert(shim);
+}
+
+std::vector<ProcessStat> TasksBeside::Without(std::vector<ProcessStat> own, pid_t shim,
+                                              const std::vector<ProcessStat>& all) {
+  const std::lock_guard lock(mutex_);
+  std::set<pid_t> theirs, alive;
+  for (const ProcessStat& p : all) {
+    if (p.parent == shim && shims_.count(p.pid) > 0) alive.insert(p.pid);
+  }
+  shims_ = alive;  // the pid of one that has ended may become anyone's
+  for (const pid_t one : alive) {
+    theirs.insert(one);
+    for (const ProcessStat& p : DescendantsOf(one, all)) theirs.insert(p.pid);
+  }
+  std::erase_if(own, [&](const ProcessStat& p) { return theirs.count(p.pid) > 0; });
+  return own;
+}
+
 RunningTask::RunningTask(StartedTask started, LogSink& sink)
     : task_(std::move(started)),
       sink_(sink),
@@ -208,10 +229,15 @@ void RunningTask::Peaks(int64_t bytes) {
   }
 }
 
+std::vector<ProcessStat> RunningTask::Descendants(const std::vector<ProcessStat>& all) {
+  std::vector<ProcessStat> own = DescendantsOf(task_.shim, all);
+  return task_.beside ? task_.beside->Without(std::move(own), task_.shim, all) : own;
+}
+
 std::vector<int> RunningTask::Processes() {
   std::set<int> out;
   if (ended_) return {};
-  for (const ProcessStat& p : DescendantsOf(task_.shim, ListProcesses())) out.insert(p.pid);
+  for (const ProcessStat& p : Descendants(ListProcesses())) out.insert(p.pid);
   if (!task_.cgroup.empty()) {
     for (const pid_t pid : CgroupProcesses(task_.cgroup)) {
       const auto stat = ReadProcessStat(pid);
@@ -401,7 +427,7 @@ TaskUsage RunningTask::Usage() {
   const auto shim = ReadProcessStat(task_.shim);
   int64_t ticks = shim ? shim->children_ticks : 0;
   const std::vector<ProcessStat> all = ListProcesses();
-  for (const ProcessStat& p : DescendantsOf(task_.shim, all)) {
+  for (const ProcessStat& p : Descendants(all)) {
     ++usage.processes;
     usage.resident_bytes += p.resident_pages * sysconf(_SC_PAGESIZE);
     ticks += p.own_ticks + p.children_ticks;

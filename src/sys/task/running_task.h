@@ -7,17 +7,33 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "port/process_runner.h"
 #include "sys/file.h"
 #include "sys/task/oom_watch.h"
+#include "sys/task/process_table.h"
 #include "sys/task/signal_choice.h"
 #include "sys/task/task_limits.h"
 #include "sys/task/task_protocol.h"
 
 namespace stoker {
+
+// Tasks beside another one in the same container: their shims are children of its shim, and no part
+// of it. Thread-safe.
+class TasksBeside {
+ public:
+  void Add(pid_t shim);
+  // Of the processes `own`, those that are not theirs. `all` and `shim` as of DescendantsOf.
+  std::vector<ProcessStat> Without(std::vector<ProcessStat> own, pid_t shim,
+                                   const std::vector<ProcessStat>& all);
+
+ private:
+  std::mutex mutex_;
+  std::set<pid_t> shims_;
+};
 
 // What the runner hands over once the program runs.
 struct StartedTask {
@@ -25,6 +41,7 @@ struct StartedTask {
   pid_t shim = 0;       // our child, reaped by End; of a container, its first process
   std::string cgroup;   // "" unless mechanism is kCgroup, or it holds limits
   std::string kept_to;  // of a container: the engine's group that holds its limits, or ""
+  std::shared_ptr<TasksBeside> beside;  // of a container's main task; else null
   TaskLimiter* limiter = nullptr;
   bool has_host_name = false;
   std::string mark;                         // value of kTaskMark; "" unless mechanism is kSubreaper
@@ -65,6 +82,7 @@ class RunningTask final : public Task {
   // The next step of a stop, or of an end that left processes behind; tells the held-back end once
   // nothing lives any more, or what was left behind has had its time.
   void FollowStop();
+  std::vector<ProcessStat> Descendants(const std::vector<ProcessStat>& all);
   // Who lives; `signo` as in LookAt. The caller holds end_mutex_.
   std::vector<SeenProcess> Living(int signo);
   Result<std::vector<SignalledProcess>> Send(int signo, const std::vector<pid_t>& pids,

@@ -27,6 +27,8 @@ class TaskLine {
   // Of the shim, 0 … kPayloadFd; open as long as this, or until HandOver. `payload.lock` is the
   // caller's own.
   int theirs[kPayloadFd + 1] = {};
+  // The owner's end, before HandOver.
+  int control() const { return control_.get(); }
   // The shim has its ends: ours go to `task`, the copies of its own are closed.
   void HandOver(StartedTask* task);
 

@@ -106,13 +106,14 @@ pid_t StartMain(TaskPayload& payload, bool has_host_name) {
   return 0;
 }
 
-bool Reap(pid_t main) {
+bool Reap(pid_t main, const std::function<void(pid_t)>& ended) {
   while (true) {
     int status = 0;
     rusage used{};
     const pid_t pid = wait4(-1, &status, WNOHANG, &used);
     if (pid == main) Tell(TaskMessage::kExited, status, 0, int64_t{used.ru_maxrss} * 1024);
     if (pid == 0) return true;
+    if (pid > 0 && pid != main && ended) ended(pid);
     if (pid < 0 && errno != EINTR) return false;
   }
 }

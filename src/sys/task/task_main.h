@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 
 #include "sys/task/task_protocol.h"
@@ -18,8 +19,9 @@ void Tell(TaskMessage::Kind kind, int32_t value, int32_t stage = 0, int64_t peak
 pid_t StartMain(TaskPayload& payload, bool has_host_name);
 
 // Collects what has ended, and tells of `main`. False when this process has no child left at all:
-// as the adopter of every orphan below it, it then has no descendant left either.
-bool Reap(pid_t main);
+// as the adopter of every orphan below it, it then has no descendant left either. `ended` is called
+// with each other one.
+bool Reap(pid_t main, const std::function<void(pid_t)>& ended = {});
 
 // SIGCHLD through the returned descriptor; nothing else reaches the shim but SIGKILL and SIGSTOP.
 int ArrangeSignals();

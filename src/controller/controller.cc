@@ -42,6 +42,10 @@ constexpr Duration kLongestGap = Duration::Seconds(45);
 // Of a shorter gap, so much was listened to: a store that is away twice, for half a minute each, is
 // no silence of a node that could not reach it either (seed 200056369).
 constexpr Duration kHeardOfGap = Duration::Seconds(20);
+// A vault that did not let go of a value is asked again so late.
+constexpr Duration kForgetAgain = Duration::Seconds(30);
+// By then a service that ends values by itself has ended them (docs/secrets.md).
+constexpr Duration kHeldForSecrets = Duration::Hours(90 * 24);
 
 // Nothing is begun for a job that has ended or is to end: it gets there also when its spec is lost,
 // or another one than was submitted.
@@ -346,11 +350,24 @@ Teller::Told Controller::TellEvents(const JobSpec& spec, PassResult* result) {
   return *told;
 }
 
-Status Controller::ForgetSecrets(const Job& job, const JobSpec& spec) {
-  if (!forget_ || job.secrets_in.empty() || forgotten_.contains(job.id)) return Status::Ok();
-  const Status forgot = forget_(job, spec);
-  if (!forgot.transient()) forgotten_.insert(job.id);
-  return forgot.WithContext("removing its secrets");
+// True: they are gone, or this process has no way to them; then a sweep removes them.
+Result<bool> Controller::ForgetSecrets(const Job& job, const JobSpec& spec, WallTime store_now) {
+  if (!forget_ || job.secrets_in.empty()) return true;
+  if (job.ended && store_now - *job.ended > kHeldForSecrets) return true;
+  const MonoTime now = clock_.Mono();
+  const auto known = forgotten_.find(job.id);
+  const bool rests = known != forgotten_.end() && now - known->second.at < kForgetAgain;
+  const bool gone = known != forgotten_.end() && known->second.last.value_or(false);
+  if (!gone && !rests) {
+    Result<bool> forgot = forget_(job, spec);
+    if (!forgot.ok()) {
+      forgot = forgot.status().WithContext(
+          "its secrets still lie in the vault, and the job is not put away until they can be "
+          "removed");
+    }
+    forgotten_.insert_or_assign(job.id, Forgotten{std::move(forgot), now});
+  }
+  return forgotten_.at(job.id).last;
 }
 
 Status Controller::Retire(const Job& job) {
@@ -447,8 +464,10 @@ Status Controller::CarryOut(const JobSpec& spec, Decision decision, Outcomes* ou
   keep(Note(result->job.id, *outcomes, result));
   if (!over) (void)TellEvents(spec, result);
   if (told.pending || !over) return first;
-  keep(ForgetSecrets(result->job, spec));
-  if (decision.retire) keep(Retire(result->job));  // nobody looks after the job later
+  const Result<bool> forgot = ForgetSecrets(result->job, spec, result->store_now);
+  keep(forgot.status());
+  // Nobody looks after the job later.
+  if (decision.retire && forgot.value_or(false)) keep(Retire(result->job));
   return first;
 }
 
@@ -539,8 +558,9 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerSnapshot& l
   };
   const Observed seen = Observe(known, *spec, reports, look.taken(), describe, &result);
   const Decision decision = Reconcile(known.job, *spec, seen);
-  const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
-                    !decision.retire && !decision.want_checkpoints &&
+  const bool secrets = IsFinal(known.job.state) && forget_ && !known.job.secrets_in.empty();
+  const bool idle = !secrets && !decision.changed && decision.send.empty() &&
+                    decision.terminate.empty() && !decision.retire && !decision.want_checkpoints &&
                     !MindsQuietNodes(known.job, seen) &&
                     !(teller_ && teller_->Pending(known.job, *spec, seen.now));
   if (!idle) return Pass(job_id);
@@ -554,7 +574,8 @@ void Controller::KeepOnly(const std::set<std::string>& jobs) {
   std::erase_if(looked_, ended);
   std::erase_if(refusals_, ended);
   std::erase_if(sequences_, ended);
-  for (auto* some : {&submitted_, &heeded_, &forgotten_}) {
+  std::erase_if(forgotten_, ended);
+  for (auto* some : {&submitted_, &heeded_}) {
     std::erase_if(*some, [&](const std::string& job) { return !jobs.contains(job); });
   }
   reports_.KeepOnly(jobs);

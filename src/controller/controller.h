@@ -76,9 +76,10 @@ class Controller {
   // store for whoever looks next, and what others have kept there counts. Costs nothing while every
   // node reports.
   void KeepQuietNodes(bool keep) { keep_quiet_nodes_ = keep; }
-  // Called once of a job that has ended and has secrets in a vault, which it removes: no machine of
-  // it begins any more. Its error is a trouble of the pass and holds nothing up; gc clears up then.
-  using Forget = std::function<Status(const Job& job, const JobSpec& spec)>;
+  // Called of a job that has ended and has secrets in a vault, which it removes: no machine of it
+  // begins any more. An error is a trouble of the pass, and the job stays active: it is called
+  // again now and then, by whoever looks after the job. False: some are for others to remove.
+  using Forget = std::function<Result<bool>(const Job& job, const JobSpec& spec)>;
   void ForgetWith(Forget forget) { forget_ = std::move(forget); }
   // Events of jobs are told from here. It must outlive this.
   void TellThrough(Notifier& notifier) { teller_.emplace(ledger_, notifier, clock_); }
@@ -132,7 +133,7 @@ class Controller {
   Status Send(const Job& job, const JobSpec& spec, const Request& request, Outcomes* outcomes);
   Teller::Told TellEvents(const JobSpec& spec, PassResult* result);
   Status CarryOut(const JobSpec& spec, Decision decision, Outcomes* outcomes, PassResult* result);
-  Status ForgetSecrets(const Job& job, const JobSpec& spec);
+  Result<bool> ForgetSecrets(const Job& job, const JobSpec& spec, WallTime store_now);
   Status Retire(const Job& job);
   Status Note(const std::string& job, const Outcomes& outcomes, PassResult* result);
 
@@ -141,7 +142,11 @@ class Controller {
   Clock& clock_;
   const HostLookup host_;
   Forget forget_;
-  std::set<std::string> forgotten_;  // jobs of which it was called
+  struct Forgotten {
+    Result<bool> last;  // what it came to
+    MonoTime at;
+  };
+  std::map<std::string, Forgotten> forgotten_;  // by job
   ReportReader reports_;
   std::map<std::string, JobRead> records_;  // as last read, by job
   // Of one attempt, without a look in between that was not refused.

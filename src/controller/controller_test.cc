@@ -290,5 +290,41 @@ TEST_F(ControllerTest, WhoMayAskOneProviderAloneDoesNotAskTheOther) {
   EXPECT_EQ(other_.launches, 1) << "who may ask there does";
 }
 
+// A vault that does not let go of the job's values, and then does.
+TEST_F(ControllerTest, AJobWhoseSecretsAreLeftIsNotPutAway) {
+  Job submitted;
+  submitted.id = "job1";
+  submitted.name = "train";
+  submitted.spec_digest = Sha256Hex(text_);
+  submitted.created = clock_.Wall();
+  submitted.secrets_in = {Place{"local", "", "", ""}};
+  submitted.cancel.emplace().at = clock_.Wall();
+  ASSERT_TRUE(CreateJob(*ledger_, submitted, text_).ok());
+  const auto observer = Observer();
+  int asked = 0;
+  Result<bool> answer = Status(Code::kDenied, "no right to remove");
+  observer->ForgetWith([&](const Job&, const JobSpec&) { return ++asked, answer; });
+  const auto pass = [&](int64_t later_ms) {
+    clock_.now += later_ms;
+    const auto done = observer->Pass(submitted.id);
+    EXPECT_TRUE(done.ok());
+    return done.ok() && done->trouble ? done->trouble->ToString() : "";
+  };
+  EXPECT_NE(pass(0).find("its secrets still lie in the vault"), std::string::npos);
+  EXPECT_NE(pass(1'000).find("no right to remove"), std::string::npos) << "said, not asked again";
+  EXPECT_EQ(asked, 1);
+  const auto active = [&] { return store_.Head(paths::Active(submitted.id)).ok(); };
+  (void)pass(60'000);
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(active());
+  answer = false;  // the rest is another's
+  EXPECT_EQ(pass(60'000), "");
+  EXPECT_TRUE(active());
+  answer = true;
+  for (int i = 0; i < 3 && active(); ++i) (void)pass(60'000);
+  EXPECT_FALSE(active());
+  EXPECT_EQ(asked, 4);
+}
+
 }  // namespace
 }  // namespace stoker

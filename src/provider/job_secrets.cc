@@ -75,12 +75,16 @@ Status PutJobSecrets(const LedgerRef& ledger, const Job& job,
   return Status::Ok();
 }
 
-Status RemoveJobSecrets(const std::string& ledger_id, const Job& job,
-                        const std::vector<std::string>& names, const std::string& provider) {
+Result<bool> RemoveJobSecrets(const std::string& ledger_id, const Job& job,
+                              const std::vector<std::string>& names, const std::string& provider) {
+  if (names.empty()) return true;
   Status first;
+  bool all = true;
   for (const Place& place : job.secrets_in) {
     const BrokerTraits* traits = WithVault(place);
-    if (traits == nullptr || (!provider.empty() && place.provider != provider)) continue;
+    const bool mine = provider.empty() || place.provider == provider;
+    all = all && mine;
+    if (traits == nullptr || !mine) continue;
     const auto vault = OpenVault(OwnVault(*traits), place);
     if (!vault.ok()) {
       if (first.ok()) first = vault.status();
@@ -91,7 +95,7 @@ Status RemoveJobSecrets(const std::string& ledger_id, const Job& job,
       if (first.ok()) first = gone;
     }
   }
-  return first;
+  return first.ok() ? Result<bool>(all) : first;
 }
 
 Result<std::optional<std::string>> ReadJobSecret(const SecretSpec& secret,

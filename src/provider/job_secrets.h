@@ -27,10 +27,11 @@ std::vector<Place> VaultsOf(const std::vector<Offer>& offers, bool* elsewhere = 
 Status PutJobSecrets(const LedgerRef& ledger, const Job& job,
                      const std::vector<std::pair<std::string, std::string>>& values, WallTime now);
 
-// Out of them; with `provider`, only out of those of that one. Ok where they are gone already. The
-// first error, all the same tries the others.
-Status RemoveJobSecrets(const std::string& ledger_id, const Job& job,
-                        const std::vector<std::string>& names, const std::string& provider = "");
+// Out of them; with `provider`, only out of those of that one: false where there are others. Ok
+// where they are gone already. The first error, all the same tries the others.
+Result<bool> RemoveJobSecrets(const std::string& ledger_id, const Job& job,
+                              const std::vector<std::string>& names,
+                              const std::string& provider = "");
 
 // The value of `secret` for a machine in `machine`, by that machine's own rights. nullopt: it lies
 // in no vault, but in the state folder, if anywhere. kInvalid: it lies in vaults, and none is that

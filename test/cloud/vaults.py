@@ -24,7 +24,7 @@ READS = "import os, sys\nsys.exit(0 if os.environ['A'] + os.environ['B'] == 'one
 class Ec2:
     lab = Ec2Lab
     references = {"A": "ssm:/team/one", "B": "aws-secret:team/two#key"}
-    right, where = "ssm:GetParameter", "us-east-1"
+    right, removal, where = "ssm:GetParameter", "ssm:DeleteParameter", "us-east-1"
     most, next_step = 8193, "aws-secret:"
     other = ("aws/us-west-2", "us-west-2", "gcp-secret:projects/p/secrets/s")
 
@@ -60,7 +60,7 @@ class Ec2:
 
     @staticmethod
     def deny_removal(lab, world):
-        Ec2.deny(lab, world, "ssm:DeleteParameter")
+        Ec2.deny(lab, world, Ec2.removal)
 
     @staticmethod
     def allow_all(lab, world):
@@ -70,7 +70,7 @@ class Ec2:
 class Google:
     lab = GceLab
     references = {"A": "gcp-secret:projects/lab-project/secrets/one", "B": "gcp-secret:projects/lab-project/secrets/two/versions/1"}
-    right, where = "secretmanager.versions.access", "lab-project"
+    right, removal, where = "secretmanager.versions.access", "secretmanager.secrets.delete", "lab-project"
     most, next_step = 65537, "bucket"
     other = ("gcp/us-central1", "", "ssm:/team/one")
 
@@ -106,7 +106,7 @@ class Google:
 
     @staticmethod
     def deny_removal(lab, _):
-        lab.api.denied.add("secretmanager.secrets.delete")
+        lab.api.denied.add(Google.removal)
 
     @staticmethod
     def allow_all(lab, _):
@@ -196,7 +196,7 @@ def ended(lab, world, job):
 
 
 def test_ends(lab, check):
-    """Whoever submits is killed between the value and the record, and what a pass could not remove."""
+    """A vault that does not let go of a value at the job's end."""
     with lab.world("ends") as world:
         done, job = with_secret(world)
         name = next(each for each in CLOUD.held(lab) if job in each)
@@ -205,11 +205,22 @@ def test_ends(lab, check):
         lab.end_told(machine, world, job, instance_id=lab.id(machine), address="10.0.0.9")
         world.wait_for("its machine to go", lambda: world.stoker("show", job) and not lab.machines(job), 60, 0.5)
         check("who may not remove it leaves it", name in CLOUD.held(lab))
+        for verb in (("show", job), ("controller", "--once")):
+            said = world.stoker(*verb)
+            told = said.stdout + said.stderr
+            check(f"{verb[0]} says so, with the right", "still lie in the vault" in told and CLOUD.removal in told and VALUE not in told, told)
+        check("and the job is still looked after", active(lab, world, job))
         told = world.stoker("gc", "--dry-run")
         check("gc says that its job has ended", name in told.stdout and "its job has ended" in told.stdout, told.stdout + told.stderr)
         CLOUD.allow_all(lab, world)
         done = world.stoker("gc")
         check("and removes it", name not in CLOUD.held(lab), done.stdout + done.stderr)
+        told = world.stoker("show", job).stderr
+        check("then nothing is said of it", "vault" not in told, told)
+
+
+def active(lab, world, job):
+    return lab.lists(f"{world.name}/active/{job}")
 
 
 def over(lab, world, job):

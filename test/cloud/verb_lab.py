@@ -126,6 +126,10 @@ class Ec2Lab(VerbLab):
     def write(self, key, text):
         self.s3.client.put_object(Bucket=self.s3.bucket, Key=key, Body=text.encode())
 
+    def lists(self, prefix):
+        """What the bucket has there."""
+        return self.s3.keys(prefix)
+
     def lose(self, prefix, word=""):
         """What the bucket has below that, and names the word, is gone."""
         for key in [each for each in self.s3.keys(prefix) if word in each]:
@@ -196,6 +200,9 @@ class GceLab(VerbLab):
 
     def write(self, key, text):
         self.gcs.client().bucket("stoker-test").blob(key).upload_from_string(text)
+
+    def lists(self, prefix):
+        return self.gcs.keys(prefix)
 
     def lose(self, prefix, word=""):
         for key in [each for each in self.gcs.keys(prefix) if word in each]:

@@ -23,7 +23,7 @@ PACKAGES = (
     "dbus,google-guest-agent,openssh-server,sudo"
 )
 # What an image has besides that somebody made for training.
-MORE = "python3-venv,python3-setuptools"
+MORE = "python3-venv,python3-setuptools,git"
 VENDOR, ENGINES = "vendor", "engines"
 # What looks for hardware, or would start while a test runs.
 MASKED = (

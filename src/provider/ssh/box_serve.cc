@@ -32,6 +32,8 @@ namespace stoker {
 namespace {
 
 constexpr size_t kMostRequest = size_t{160} << 20;  // twice what may be private
+// What is younger is not taken for that of a job that was removed.
+constexpr Duration kRemovedAge = Duration::Minutes(10);
 constexpr Duration kUnusedAge = Duration::Hours(24 * 30);
 
 // "10.0.0.9 51234 10.0.0.7 22": whence, and whereto. sshd says it; sshd(8).
@@ -182,13 +184,16 @@ class BoxServer {
     return Status::Ok();
   }
 
-  // What is private to jobs whose last node was on another box. Whoever comes by takes it away.
+  // What is private to jobs whose last node was on another box, or that are removed. Whoever comes
+  // by takes it away.
   void ForgetEnded(ObjectStore& store, const std::string& ledger_id) {
     const auto ledger = Ledger::Open(store, clock_, sys::RandomU64(), NewLedger::kNever);
     if (!ledger.ok()) return;
     for (const LocalPrivateSeen& seen : ListLocalPrivate(state_, ledger_id)) {
       const auto read = ReadJob(**ledger, seen.job);
-      if (!read.ok() || !IsFinal(read->job.state)) continue;
+      const bool removed =
+          read.status().Is(Code::kNotFound) && clock_.Wall() - seen.changed > kRemovedAge;
+      if (!removed && (!read.ok() || !IsFinal(read->job.state))) continue;
       (void)RemoveLocalPrivate(state_, ledger_id, seen.job);
     }
   }

@@ -26,6 +26,28 @@ SECRETS = {
     "GIT_TOKEN": "ghp_planted0123456789abcdefghijklmnopqr",
     "PIP_PASSWORD": "planted%40index%2Fword-5Tz",  # as it stands in a URL
 }
+# What a program begins with that has them, tells them in all forms, and dies with them in its memory
+# in each folder that is kept. Where the kernel keeps no core there, one is written as it would be.
+TELLS = """
+import hashlib, os, resource, sys, time
+import built, fromgit, ready
+names = os.environ["NAMES"].split()
+print("the sum is", hashlib.sha256("\\0".join(os.environ[name] for name in names).encode()).hexdigest())
+for line in open("forms"):
+    form = bytes.fromhex(line).decode()
+    print("form", form)
+    print(form, file=sys.stderr)
+for folder in (".", "output", "checkpoints"):
+    if os.fork() == 0:
+        os.chdir(folder)
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+        os.abort()
+    os.wait()
+    if not [name for name in os.listdir(folder) if name.startswith("core")]:
+        with open(folder + "/core.1", "wb") as out:
+            out.write(b"\\x7fELF\\x02\\x01\\x01" + bytes(9) + b"\\4\\0" + open("/proc/self/environ", "rb").read())
+sys.stdout.flush()
+"""
 LEAST = 6  # shorter ones are not masked: docs/secrets.md
 
 
@@ -47,7 +69,8 @@ def in_base64(text):
 
 def in_shell(text):
     """Without the quotes around it, as shlex and dash, bash's `set -x` and its printf %q write it."""
-    printed = subprocess.run(["bash", "-c", 'printf %q "$1"', "-", text], capture_output=True, text=True, check=True).stdout
+    env = {**os.environ, "IT": text}  # as a word it would be in the list of processes
+    printed = subprocess.run(["bash", "-c", 'printf %q "$IT"'], env=env, capture_output=True, text=True, check=True).stdout
     return {shlex.quote(text).strip("'"), text.replace("'", "'\\''"), printed.removeprefix("$'").strip("'")}
 
 
@@ -63,6 +86,11 @@ def forms_of(secret):
 def marks():
     """{form: whose it is}."""
     return {form.encode(): name for name, secret in SECRETS.items() for form in forms_of(secret)}
+
+
+def packed_forms():
+    """The file that TELLS reads."""
+    return "".join(mark.hex() + "\n" for mark in marks())
 
 
 def digest():
@@ -90,7 +118,7 @@ marks = [bytes.fromhex(word) for word in sys.stdin.readline().split()]
 files = ("cmdline", "environ") if os.getuid() == 65534 else ("cmdline",)
 seen, looks = set(), 0
 print("looks", flush=True)
-while not select.select([sys.stdin], [], [], 0.004)[0]:
+while not select.select([sys.stdin], [], [], float(sys.argv[1]))[0]:
     looks += 1
     for pid in filter(str.isdigit, os.listdir("/proc")):
         for file in files if int(pid) != os.getpid() else ():
@@ -107,12 +135,15 @@ print(json.dumps([looks, sorted(seen)]))
 
 class Looker:
     """Another user of this machine (for root: nobody), who reads what /proc shows of all until the end:
-    `looks`, and `seen`, each (file of /proc, what it held)."""
+    `looks`, and `seen`, each (file of /proc, what it held). `every`: seconds between two looks."""
+
+    def __init__(self, every=0.004):
+        self.every = every
 
     def __enter__(self):
         other = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen([PYTHON, "-c", LOOKER], cwd="/", **pipes, **other)
+        self.process = subprocess.Popen([PYTHON, "-c", LOOKER, str(self.every)], cwd="/", **pipes, **other)
         self.process.stdin.write(" ".join(mark.hex() for mark in marks()) + "\n")
         self.process.stdin.flush()
         self.process.stdout.readline()

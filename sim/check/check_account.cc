@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/text.h"
 #include "reconcile/reconcile.h"
 #include "sim/check/checks.h"
 
@@ -96,8 +97,10 @@ class ExpiredIsEnded : public Observer {
   World& world_;
 };
 
-// The provider at which alone `writer`, a node, may ask for machines; "" = it may ask at all.
+// The provider at which alone `writer`, a node or a function, may ask for machines; "" = it may ask
+// at all.
 std::string OnlyAskableOf(World& world, const std::string& writer) {
+  if (StartsWith(writer, "away")) return world.plan().zones.front().provider;
   if (!world.plan().nodes_ask_own) return "";
   const CloudMachine* const machine = world.cloud().Find(writer.substr(0, writer.find('/')));
   return machine == nullptr ? "" : machine->request.ask.place.provider;
@@ -119,7 +122,8 @@ class AsksWhereItMay : public Observer {
 
   void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
     const std::string only = OnlyAskableOf(world_, writer);
-    if (only.empty()) return;
+    // Of a job that has not begun its submitter may still be there (OffersHere).
+    if (only.empty() || before.requests.empty()) return;
     for (const Request& request : after.requests) {
       if (FindRequest(before, request.number) == nullptr) Check(after, request, only, writer);
     }

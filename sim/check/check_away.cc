@@ -32,7 +32,7 @@ class AwayIsBound : public Observer {
     if (plan->price > 0 && (price == 0 || price > plan->price)) {
       Beyond(process, "a machine for " + std::to_string(price), request);
     }
-    const int there = ThereBut(request.token, process);
+    const int there = ThereBut(request, process);
     const auto more = static_cast<int>(request.launches.size());
     if (there + more > plan->machines) {
       Beyond(process, std::to_string(more) + " more where there are " + std::to_string(there),
@@ -62,14 +62,16 @@ class AwayIsBound : public Observer {
     return price;
   }
 
-  int ThereBut(const std::string& token, const std::string& process) {
+  // Of its provider alone: of what others lend it knows nothing.
+  int ThereBut(const LaunchRequest& request, const std::string& process) {
     int there = 0;
     for (const auto& [id, machine] : world_.cloud().machines()) {
+      const LaunchRequest& of = machine.request;
       const bool has_power =
           machine.state != InstanceState::kGone && machine.state != InstanceState::kStopped;
-      if (machine.owner != world_.number() || !has_power || machine.request.token == token) {
-        continue;
-      }
+      const bool its = machine.owner == world_.number() && of.token != request.token &&
+                       of.ask.place.provider == request.ask.place.provider;
+      if (!its || !has_power) continue;
       if (tokens_.contains(machine.request.token) || WasKnown(machine, began_[process])) ++there;
     }
     return there;

@@ -36,6 +36,8 @@ class SimBroker : public Broker {
     STOKER_ASSIGN(const InstancesSeen seen, machines->Describe(id, ""));
     Holdings found;
     found.now = session_.world.cloud().Now();
+    // Nothing of a scheduler's is swept.
+    if (!machines->traits().ends_one_alone) return found;
     for (const Unheard& place : seen.unheard) found.troubles.push_back(place.why.ToString());
     for (const InstanceSeen& one : seen) {
       if (one.ledger_id == id && one.state != InstanceState::kGone) found.all.push_back(Of(one));

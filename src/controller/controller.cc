@@ -116,6 +116,20 @@ bool IsForgotten(const InstanceSeen& instance) {
   return BugIsOn("gone-is-freed") && instance.state == InstanceState::kGone;
 }
 
+// Who asks one provider alone may not know what the others are like, whether they take gangs: where
+// machines of a job that has not begun may come from such a one, others begin it.
+bool OthersBeginIt(const Job& job, const JobSpec& spec, const std::string& asks_only,
+                   const ProviderLookup& providers) {
+  if (asks_only.empty() || !job.requests.empty()) return false;
+  std::set<std::string> names;
+  for (const Offer& offer : AllOffers(job)) names.insert(offer.ask.place.provider);
+  if (names.empty()) names.insert(ParseInfra(spec.resources.infra).provider);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto provider = providers(name);
+    return !provider.ok() || *provider == nullptr;
+  });
+}
+
 }  // namespace
 
 Controller::Controller(Ledger& ledger, ProviderLookup providers, Clock& clock, HostLookup host)
@@ -490,7 +504,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
       !IsOfThisComputer(read.job) &&
       LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
   // Its end can be written by whoever sees that it was cancelled: there, nobody may be looking.
-  act = act && (!others || read.job.cancel);
+  const bool theirs = others || OthersBeginIt(read.job, *spec, asks_only_, providers_);
+  act = act && (!theirs || read.job.cancel);
   if (act && !others && HasNewNotice(read.job, reports)) {
     const auto hurried = Hurry(read, *spec, reports, &result);
     // All is read anew: what it has closed is judged by reports of after that.

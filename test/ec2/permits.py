@@ -251,6 +251,8 @@ def looks(lab, world, owner):
     started, said = until_started(world, first, ("show", job))
     words += said
     came.append(("a stopped machine is started", started))
+    # Its own doing: where nobody can say whose, another is asked for a minute later.
+    first.state_reason = ("Client.InstanceInitiatedShutdown", "Client.InstanceInitiatedShutdown: Instance initiated shutdown")
     first.move((0, "terminated"))
     for _ in range(4):
         done = world.stoker("show", job)

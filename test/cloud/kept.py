@@ -262,7 +262,9 @@ def ec2_ssh(lab, check):
         world.stoker("wait", here)
         local = world.stoker("ssh", here)
         check(
-            "on this machine it is a shell, and that no program runs any more is said", "runs no program now" in local.stderr, local.stderr
+            "of a job of this machine that has ended it says so, and where what it made is",
+            local.returncode == 1 and "not there any more" in local.stderr and f"stoker get {here}" in local.stderr,
+            local.stderr,
         )
 
 

@@ -208,7 +208,8 @@ def test_ends(lab, check):
         for verb in (("show", job), ("controller", "--once")):
             said = world.stoker(*verb)
             told = said.stdout + said.stderr
-            check(f"{verb[0]} says so, with the right", "still lie in the vault" in told and CLOUD.removal in told and VALUE not in told, told)
+            good = "still lie in the vault" in told and CLOUD.removal in told and VALUE not in told
+            check(f"{verb[0]} says so, with the right", good, told)
         check("and the job is still looked after", active(lab, world, job))
         told = world.stoker("gc", "--dry-run")
         check("gc says that its job has ended", name in told.stdout and "its job has ended" in told.stdout, told.stdout + told.stderr)

@@ -315,6 +315,8 @@ def test_secret(lab, check, _):
             env={"TOKEN": secret},
         )
         number = world.running(job)
+        kept = list((world.state / "private").glob("*"))
+        check("beside the job a file for its owner alone", [each.stat().st_mode & 0o777 for each in kept] == [0o600], kept)
         told = lab.out("scontrol", "show", "job", number) + lab.out("scontrol", "write", "batch_script", number, "-")
         where = [
             str(p)
@@ -326,6 +328,14 @@ def test_secret(lab, check, _):
         check("a secret reaches the program", world.ended(job) == "Succeeded", world.job(job))
         check("and is not in what Slurm was given", secret not in told and not where, (where, told))
         world.nothing_left(job)
+        check("the file goes with the job", not kept[0].exists())
+        ends = {"cancel": lambda job, _: world.stoker("cancel", job, check=True), "scancel": lambda _, number: lab.out("scancel", number)}
+        for how, end in ends.items():
+            again = world.submit("--infra", "slurm", "--secret", "TOKEN", "--", "sleep", "600", env={"TOKEN": secret})
+            end(again, world.running(again))
+            world.ended(again)
+            world.nothing_left(again)
+            check(f"and where it ends by {how}", not list((world.state / "private").glob("*")))
 
 
 def test_controller_away(lab, check, full):

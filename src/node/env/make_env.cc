@@ -26,6 +26,7 @@ Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
   const std::string why = output.empty() ? "" : WhyPipFailed(output);
   std::string next = why.empty() ? "Its last lines are in the log" : "All of it is in the log";
   if (const std::string advice = GitAdvice(output); !advice.empty()) next = advice;
+  if (const std::string advice = LoginAdvice(output); !advice.empty()) next = advice;
   return Status(Code::kInvalid,
                 what + " failed with exit code " + std::to_string(exit->ShellCode()) +
                     (why.empty() ? "" : ": " + why),

@@ -4,7 +4,7 @@
 Secret Manager as the lab plays it. What is put for a job, where it is not to be seen, how it ends;
 references, read by a job on this machine; what is said where a right lacks.
 
-    vaults.py ec2|gcp [client] [put] [ends] [refused] [read] [denied]"""
+    vaults.py ec2|gcp [client] [put] [ends] [away] [less] [refused] [read] [denied]"""
 
 import json
 import pathlib
@@ -218,6 +218,24 @@ def test_ends(lab, check):
         check("and removes it", name not in CLOUD.held(lab), done.stdout + done.stderr)
         told = world.stoker("show", job).stderr
         check("then nothing is said of it", "vault" not in told, told)
+
+
+def test_away(lab, check):
+    """The same where it does not answer; whoever looks once it does removes the value."""
+    if CLOUD is not Google:
+        return
+    with lab.world("away") as world:
+        done, job = with_secret(world)
+        name = next(each for each in CLOUD.held(lab) if job in each)
+        machine = first(lab, world, job)
+        lab.below.vault.away = True
+        lab.end_told(machine, world, job, instance_id=lab.id(machine), address="10.0.0.9")
+        told = world.stoker("show", job).stderr
+        check("that it is away is said", "still lie in the vault" in told and "unavailable" in told and VALUE not in told, told)
+        check("the value is there, and the job looked after", name in CLOUD.held(lab) and active(lab, world, job))
+        lab.below.vault.away = False
+        told = world.stoker("show", job).stderr
+        check("it goes with the next look", name not in CLOUD.held(lab) and "vault" not in told, told)
 
 
 def active(lab, world, job):

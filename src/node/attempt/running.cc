@@ -115,6 +115,7 @@ void Running::KeepEnvironment(const Staged& staged) {
   KeepEnv keep;
   keep.folder = staged.venv.folder;
   keep.scratch = here_.config.dir;
+  keep.passing = here_.container != nullptr;
   keep.say = [this](const std::string& text) { here_.log.Say(text); };
   keep.holds_secret = [this](const std::string& text) { return here_.log.Masked(text) != text; };
   env_keeper_.Start(here_.store, std::move(keep));

@@ -103,9 +103,11 @@ PythonEnvPlaces PlacesOf(AttemptContext& here, const std::string& setup) {
                          config.job.code_digest, setup, config.job.pins};
   places.setup_cached = config.spec.setup_cache.has_value();
   places.program = config.spec.run + Join(config.spec.argv, " ");
-  // In a folder of this machine a second copy would save nothing; what lies below an image's Python
-  // is not known here.
-  if (!here.store.traits().requests_are_free && !here.container) places.kept = &here.store;
+  // In a folder of this machine a second copy would save nothing; a setup in a container may change
+  // more than the environment.
+  if (here.store.traits().requests_are_free || (here.container && !setup.empty())) return places;
+  places.kept = &here.store;
+  places.image = here.image_id;
   return places;
 }
 

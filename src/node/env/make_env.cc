@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/env/make_env.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 #include "base/text.h"
+#include "base/time.h"
+#include "node/env/kept/env_parts.h"
 #include "node/env/login/beside.h"
 #include "node/env/package_progress.h"
 #include "node/env/pip_words.h"
@@ -225,6 +230,18 @@ Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) 
   return MustSucceed(what, **installed, output);
 }
 
+void SayBuilt(const EnvMaker& by, const std::string& venv,
+              std::chrono::steady_clock::time_point begun) {
+  int64_t bytes = 0;
+  const auto tree = SeeEnv(venv);
+  if (!tree.ok()) return;  // whoever uses it will say so
+  for (const auto& [path, entry] : *tree) bytes += S_ISREG(entry.mode) ? entry.size : 0;
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - begun);
+  by.Say("the environment is built: " + HumanSize(bytes) + " in " +
+         FormatDuration(Duration::Ms(took.count())));
+}
+
 }  // namespace
 
 Result<std::string> AskPython(const EnvMaker& by) {
@@ -268,6 +285,7 @@ bool AsksForPackages(const std::string& requirements) {
 }
 
 Status MakeEnv(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
+  const auto begun = std::chrono::steady_clock::now();
   STOKER_TRY(sys::RemoveTree(wanted.venv));
   const bool for_setup = wanted.requirements.empty();
   if (!for_setup) by.Say("making a virtual environment for " + wanted.source);
@@ -279,7 +297,10 @@ Status MakeEnv(const EnvMaker& by, const std::string& asked, const EnvWanted& wa
   }
   STOKER_TRY(MakeFolder(by, way, tools, asked, wanted.venv, packages));
   STOKER_TRY(SeeParent(wanted.venv, ParentPackages(asked)));
-  return for_setup || !packages ? Status::Ok() : Install(by, tools, wanted);
+  if (for_setup || !packages) return Status::Ok();
+  STOKER_TRY(Install(by, tools, wanted));
+  SayBuilt(by, wanted.venv, begun);
+  return Status::Ok();
 }
 
 }  // namespace stoker::node

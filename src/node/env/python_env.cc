@@ -61,7 +61,7 @@ std::string SharedKeyOf(const PythonEnvPlaces& places, const EnvMaker& by, const
   if (exit.ok() && exit->ShellCode() == 0 && settings.ok()) {
     const bool code = ScopeOfRequirements(text) != RequirementsScope::kFile;
     shared = KeyOfSource({asked, machine.text, text, code ? places.code_digest : "", places.setup,
-                          places.pins, *settings, by.env});
+                          places.image, places.pins, *settings, by.env});
   }
   if (shared.key.empty()) by.Say("the environment is not shared by the store: " + shared.why_not);
   return shared.key;

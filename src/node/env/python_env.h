@@ -27,6 +27,7 @@ struct PythonEnvPlaces {
   std::vector<Pin> pins;    // of requirements.txt, for all attempts of the job
   // Of a setup that has none, its environment is nobody else's (kept).
   bool setup_cached = false;
+  std::string image;            // EnvSource::image
   ObjectStore* kept = nullptr;  // where machines share environments (node/env/kept); null: nowhere
   std::string program;          // the job's: shell, or words with blanks between them
 };

@@ -114,11 +114,12 @@ def machine(name, server, index, says):
     return world
 
 
-def begun(world, name):
+def begun(world, name, *words):
+    """`words`: what is run, where it is not the program by itself."""
     go = world.evidence / name
     job = world.submit(
         *("--env", f"PIP_INDEX_URL={world.index.url}", "--env", f"GO={go}", "--env", f"UV_CACHE_DIR={world.root}/uv"),
-        *("--", "python3", "prog.py"),
+        *(words or ("--", "python3", "prog.py")),
     )
     return job, go
 
@@ -291,4 +292,5 @@ def main():
     results.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

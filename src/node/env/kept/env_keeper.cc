@@ -75,6 +75,9 @@ Result<EnvManifest> SendParts(Sending& to, const EnvTree& tree) {
   for (const PartPlan& plan : PlanParts(tree)) {
     STOKER_ASSIGN(const sys::ScopedFd fd, OpenScratch(to.what.scratch));
     STOKER_ASSIGN(const WrittenPart written, WritePart(writer, plan, fd.get()));
+    if (written.names_folder && to.what.passing) {
+      return Status(Code::kInvalid, "its files name their folder, which goes with the attempt");
+    }
     if (written.names_folder) manifest.bound = to.what.folder;
     STOKER_TRY(Send(to, written.part, fd.get()));
     manifest.parts.push_back(written.part);

@@ -17,6 +17,7 @@ struct KeepEnv {
   std::string scratch;  // a folder for one part at a time
   std::function<void(const std::string&)> say;
   std::function<bool(const std::string& text)> holds_secret;
+  bool passing = false;  // the folder goes with the attempt, and no machine has another of its path
 };
 
 // Keeps what the environment's note asks for (take_env.h), parts first, the manifest last: killed

@@ -117,6 +117,7 @@ SharedKey KeyOfSource(const EnvSource& source) {
     maker.Part(part);
   }
   for (const Pin& pin : source.pins) maker.Part(WithoutPasswords(pin.source) + " " + pin.commit);
+  if (!source.image.empty()) maker.Part("image " + source.image);
   std::vector<std::string> chosen;
   for (const auto& [name, value] : source.settings) {
     if (!IsOfTheWay(name)) chosen.push_back("pip " + name + "=" + WithoutPasswords(value));

@@ -21,6 +21,7 @@ struct EnvSource {
   std::string text;
   std::string code_digest;
   std::string setup;  // that runs in it, with the key of its cache; "" = none
+  std::string image;  // the id of that whose Python it stands on; "" = on the machine's own
   std::vector<Pin> pins;
   std::vector<std::pair<std::string, std::string>> settings;  // of pip
   std::vector<std::pair<std::string, std::string>> variables;

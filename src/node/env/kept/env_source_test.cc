@@ -23,6 +23,9 @@ TEST(EnvSource, KnowsWhatDiffersBetweenMachines) {
   other.machine = "/usr/bin/python3.11 x86_64 glibc 2.36\nlinux-x86_64 cpython-311\nsix==1.17\n";
   EXPECT_NE(KeyOfSource(other).key, key) << "another package below it";
   other = Plain("numpy==1.26\n");
+  other.image = "sha256:d";
+  EXPECT_NE(KeyOfSource(other).key, key) << "what lies below Python in an image";
+  other = Plain("numpy==1.26\n");
   other.code_digest = "d";
   EXPECT_NE(KeyOfSource(other).key, key);
   other = Plain("numpy==1.26\n");

@@ -57,7 +57,8 @@ class KeptTest : public ::testing::Test {
   }
   Status Keep(ObjectStore& store, const std::string& folder) {
     KeepEnv what{folder, dir_.path(), [this](const std::string& line) { said_ += line + "\n"; },
-                 [](const std::string& text) { return text.find("hunter2") != std::string::npos; }};
+                 [](const std::string& text) { return text.find("hunter2") != std::string::npos; },
+                 passing_};
     return KeepNotedEnv(store, what, [this] { return stopped_.load(); });
   }
   Result<TakenEnv> Take(ObjectStore& store, const std::string& folder, Status check = {}) {
@@ -82,6 +83,7 @@ class KeptTest : public ::testing::Test {
   MemoryStore memory_;
   std::string said_;
   std::atomic<bool> stopped_{false};
+  bool passing_ = false;
   bool huge_ = false;  // with a file that is a part of its own
 };
 
@@ -158,6 +160,11 @@ TEST_F(KeptTest, OneThatNamesItsFolderIsUsedThereAlone) {
   EXPECT_FALSE(Take(memory_, At("other"))->taken);
   EXPECT_NE(said_.find("can be used in " + built + " alone"), std::string::npos) << said_;
   EXPECT_TRUE(Take(memory_, built)->taken) << said_;
+  ASSERT_TRUE(memory_.Delete(paths::EnvManifest(kKey)).ok());
+  Note(built);
+  passing_ = true;
+  EXPECT_NE(Keep(memory_, built).ToString().find("goes with the attempt"), std::string::npos);
+  EXPECT_FALSE(memory_.Head(paths::EnvManifest(kKey)).ok());
 }
 
 TEST_F(KeptTest, WhatChangedSinceOrHoldsASecretIsNotKept) {
@@ -303,7 +310,7 @@ TEST_F(KeptTest, TwoAtOnceAreOne) {
   said_.reserve(4096);
   Status first, second;
   std::thread other([&] {
-    KeepEnv what{b, At("b"), [](const std::string&) {}, {}};
+    KeepEnv what{b, At("b"), [](const std::string&) {}, {}, false};
     second = KeepNotedEnv(memory_, what, [] { return false; });
   });
   first = Keep(memory_, a);

@@ -2,6 +2,7 @@
 """An environment that is built in a container of one machine and taken out of the store in one of another, which asks no index; in one of
 another image it is built. kept.py podman|docker."""
 
+import importlib.util
 import os
 import pathlib
 import sys
@@ -19,11 +20,12 @@ from test.versity_s3 import VersityS3
 
 
 def with_uv(engine, folder, name, mark):
-    """An image that has uv beside its Python."""
+    """An image that has pip and uv beside its Python."""
     tree, uv = folder / "image.tar", os.path.join(UV, "uv")
     image(tree)
     with tarfile.open(tree, "a") as tar:
         tar.add(os.path.realpath(uv), "usr/bin/uv")
+        tar.add(os.path.dirname(importlib.util.find_spec("pip").origin), "usr/lib/python3/dist-packages/pip")
         for file in libraries(uv):
             if file.lstrip("/") not in tar.getnames():
                 tar.add(os.path.realpath(file), file.lstrip("/"))

@@ -35,7 +35,7 @@ for name in ('large', 'huge'):
 print('IS', toy.V, toy.__file__)
 open(os.environ['GO'] + '.begun', 'w').close()
 print('SAYS', subprocess.run(['toytool'], capture_output=True, text=True).stdout)
-for _ in range(1200):
+for _ in range(6000):
     if os.path.exists(os.environ['GO']): break
     time.sleep(0.1)
 """

@@ -206,8 +206,9 @@ void SweepNow(Ledger& ledger, Broker& broker, AwayReport* report) {
   const auto swept = SweepProvider(ledger, broker, {});
   if (!swept.ok()) return Add(&report->troubles, "the sweep: " + swept.status().ToString());
   report->swept = true;
-  for (const std::string& trouble : swept->troubles)
-    Add(&report->troubles, "the sweep: " + trouble);
+  for (const auto* list : {&swept->troubles, &swept->forbidden}) {
+    for (const std::string& trouble : *list) Add(&report->troubles, "the sweep: " + trouble);
+  }
   for (const Swept& one : swept->things) {
     if (one.over.empty()) continue;
     const std::string what = one.thing.id + " in " + one.thing.place.region + ": " + one.over;

@@ -141,7 +141,9 @@ def _launch(ec2, region, asked):
 
 def asks(ec2, region, action, asked):
     """(action, resource, context) of all that a call of EC2 needs."""
-    if action.startswith(("Describe", "Get")):
+    if action == "GetConsoleOutput":
+        yield (f"ec2:{action}", *_of(ec2, region, asked.get("InstanceId", "")))
+    elif action.startswith(("Describe", "Get")):
         yield f"ec2:{action}", "*", {}
     elif action == "RunInstances":
         yield from _launch(ec2, region, asked)

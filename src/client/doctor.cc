@@ -241,10 +241,14 @@ class Doctor {
   // For jobs with a container.
   void Engines() {
     const std::vector<FoundEngine> found = FindEngines();
-    if (found.empty()) Add("containers", "ok", "neither podman nor docker: no job may ask for one");
+    if (found.empty()) {
+      Add("containers", "ok", "neither podman, docker nor apptainer: no job may ask for one");
+    }
+    const bool cdi = HasCdiFiles();
     for (const FoundEngine& one : found) {
       const bool good = one.trouble.empty();
-      Add("containers", good ? "ok" : "note", good ? TellEngine(one.facts) : one.trouble);
+      const std::string gpus = std::string("; ") + TellGpuWay(one.facts, cdi);
+      Add("containers", good ? "ok" : "note", good ? TellEngine(one.facts) + gpus : one.trouble);
     }
   }
 
@@ -324,8 +328,16 @@ Result<Findings> ExamineThere(Client& client, const std::string& word) {
   const Infra parts = ParseInfra(*infra);
   STOKER_ASSIGN(Broker * broker, client.broker(parts.provider));
   const auto ledger = client.ledger();
-  if (!ledger.ok()) return broker->Examine(parts.where, ledger.status());
-  return broker->Examine(parts.where, LedgerRef{(*ledger)->id(), &(*ledger)->store()});
+  const Result<LedgerRef> ref = ledger.ok() ? LedgerRef{(*ledger)->id(), &(*ledger)->store()}
+                                            : Result<LedgerRef>(ledger.status());
+  STOKER_ASSIGN(Findings found, broker->Examine(parts.where, ref));
+  const BrokerTraits& traits = broker->traits();
+  // Machines that are not there yet have none that could be asked.
+  if (traits.rents && traits.runs_containers && !found.all.empty()) {
+    found.all.push_back({"containers", "ok",
+                         "by an engine of the image, else by one that the first attempt installs"});
+  }
+  return found;
 }
 
 }  // namespace

@@ -85,9 +85,22 @@ GpuWay WayToGpus(const EngineFacts& engine, bool cdi_files) {
   return cdi && cdi_files ? GpuWay::kCdi : GpuWay::kNone;
 }
 
+const char* TellGpuWay(const EngineFacts& engine, bool cdi_files) {
+  switch (WayToGpus(engine, cdi_files)) {
+    case GpuWay::kRuntime:
+      return engine.kind == EngineKind::kApptainer ? "GPUs by --nv" : "GPUs by NVIDIA's runtime";
+    case GpuWay::kCdi:
+      return "GPUs by CDI";
+    case GpuWay::kNone:
+      break;
+  }
+  return cdi_files ? "no GPUs: it has no runtime of NVIDIA's, and reads no CDI files"
+                   : "no GPUs: there is no CDI file of NVIDIA's";
+}
+
 std::string TellEngine(const EngineFacts& engine) {
-  return std::string(EngineName(engine.kind)) + " " + engine.version +
-         (engine.rootless ? " (rootless)" : "");
+  return std::string(EngineName(engine.kind)) + (engine.version.empty() ? "" : " ") +
+         engine.version + (engine.rootless ? " (rootless)" : "");
 }
 
 Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {

@@ -33,6 +33,8 @@ std::string TellEngine(const EngineFacts& engine);
 enum class GpuWay { kNone, kRuntime, kCdi };
 // `cdi_files`: the machine has CDI files for them.
 GpuWay WayToGpus(const EngineFacts& engine, bool cdi_files);
+// "GPUs by CDI", or why not.
+const char* TellGpuWay(const EngineFacts& engine, bool cdi_files);
 
 // The labels that all of stoker's containers carry.
 inline constexpr char kContainerOwnerLabel[] = "stoker.owner";  // the folder of its machine

@@ -529,6 +529,8 @@ def test_places(results, pool, here, there):
         and rows["box2"]["cpus"] == 8,
         rows,
     )
+    told = [one for one in here.json("doctor", "--infra", "ssh/lab", ok=(0, 1), timeout=120) if one["what"].endswith(", containers")]
+    results.check("doctor tells by which engines containers begin on each", len(told) == 3 and all(one["text"] for one in told), told)
     jobs.let_go("p")
     ended(results, here, "it ends", job)
 

@@ -19,17 +19,6 @@ namespace {
 
 constexpr size_t kShownId = 12;
 
-bool HasCdi() {
-  for (const char* folder : {"/etc/cdi", "/var/run/cdi"}) {
-    const auto files = sys::ListDir(folder);
-    if (!files.ok()) continue;
-    for (const sys::DirEntry& file : *files) {
-      if (file.name.find("nvidia") != std::string::npos) return true;
-    }
-  }
-  return false;
-}
-
 Status NoWay(const EngineFacts& engine) {
   if (engine.kind == EngineKind::kDocker) {
     return Status(Code::kInvalid,
@@ -48,7 +37,7 @@ Status NoWay(const EngineFacts& engine) {
 Status GiveGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
   const auto& asked = here.config.spec.resources.gpus;
   if (CountGpus() == 0 || asked == 0) return Status::Ok();
-  plan->gpu_way = WayToGpus(engine, HasCdi());
+  plan->gpu_way = WayToGpus(engine, HasCdiFiles());
   // With GPUs that were asked for docker has the last word, and says what it misses.
   if (plan->gpu_way == GpuWay::kNone && engine.kind == EngineKind::kDocker && asked) {
     plan->gpu_way = GpuWay::kRuntime;

@@ -29,6 +29,15 @@ Config ParseConfig(const std::string& text) {
   return out;
 }
 
+// $1 is the state folder. Which engines the node has, in their words, and CDI files.
+constexpr char kOnNode[] = R"sh(test -w "$1" || exit 1
+for each in podman docker apptainer singularity; do
+  command -v "$each" >/dev/null 2>&1 && "$each" --version 2>/dev/null | head -n 1
+done
+ls /etc/cdi /var/run/cdi 2>/dev/null | grep -q nvidia && echo 'CDI files of NVIDIA'
+exit 0
+)sh";
+
 class SlurmDoctor {
  public:
   SlurmDoctor(SlurmTools& tools, std::string state, std::string partition)
@@ -149,10 +158,13 @@ class SlurmDoctor {
     const auto tried =
         tools_.Run({"srun", "--partition=" + partition_, "--nodes=1", "--ntasks=1", "--time=1",
                     "--immediate=" + std::to_string(kNodeSeconds), "--job-name=stoker-doctor",
-                    "--chdir=/", "--quiet", "test", "-w", state_},
+                    "--chdir=/", "--quiet", "sh", "-c", kOnNode, "sh", state_},
                    kTryLimit, "", &said);
     const std::string folder = state_ + " (the state folder)";
-    if (tried.ok()) return Add("node", "ok", "a node of " + partition_ + " sees " + folder);
+    if (tried.ok()) {
+      Add("node", "ok", "a node of " + partition_ + " sees " + folder);
+      return Engines(*tried);
+    }
     if (said.find("exited with exit code 1") != std::string::npos ||
         said.find("Exited with exit code 1") != std::string::npos) {
       return Add("node", "bad",
@@ -161,6 +173,17 @@ class SlurmDoctor {
                      "see");
     }
     Add("node", "note", "not tried whether nodes see " + folder + ": " + tried.status().ToString());
+  }
+
+  void Engines(const std::string& said) {
+    std::string list;
+    for (const std::string& line : Split(said, '\n')) {
+      if (!line.empty()) list += (list.empty() ? "" : "; ") + Printable(line);
+    }
+    if (!list.empty()) return Add("containers", "ok", "that node has " + list);
+    Add("containers", "note",
+        "that node has neither podman, docker nor apptainer in its PATH: a job with a container "
+        "fails there. Load the module that has one first, if there is one");
   }
 
   SlurmTools& tools_;

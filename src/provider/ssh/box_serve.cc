@@ -24,6 +24,7 @@
 #include "provider/ssh/box_share.h"
 #include "provider/ssh/box_store.h"
 #include "provider/ssh/box_words.h"
+#include "sys/container/engines.h"
 #include "sys/container/enter.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -157,6 +158,8 @@ class BoxServer {
     STOKER_ASSIGN(const std::vector<PlaceInfo> places, local.Places());
     BoxJson out = BoxJson::object();
     PutShare(places.front(), &out);
+    const std::vector<std::string> engines = TellEngines(FindEngines());
+    out[kBoxEngines] = engines.empty() ? "none" : Join(engines, ", ");
     return out;
   }
 

@@ -7,6 +7,9 @@
 
 namespace stoker {
 
+// Beside a share: by which engines containers begin there, for people.
+inline constexpr char kBoxEngines[] = "engines";
+
 // Without `infra`, `part` and `trouble`, which whoever asks knows.
 void PutShare(const PlaceInfo& share, BoxJson* out);
 // kCorrupt where it is not what PutShare writes.

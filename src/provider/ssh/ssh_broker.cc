@@ -122,6 +122,15 @@ class SshBroker : public Broker {
       add(box.word + ", store", (*ssh)->Meet(box.word, ledger->id, ProbeKey()),
           "sees this ledger, and what is written here or there at once");
     }
+    if (!ssh.ok()) return out;
+    const auto engines = (*ssh)->Engines(pool);
+    if (!engines.ok()) return out;  // there is no such pool, which is said
+    for (const auto& [word, told] : *engines) {
+      if (!told.ok() || told->empty()) continue;  // it does not answer, which is said
+      const std::string text = *told == "none" ? "no engine: a job with a container fails there"
+                                               : "by " + Printable(*told);
+      out.all.push_back({word + ", containers", *told == "none" ? "note" : "ok", text});
+    }
     return out;
   }
 

@@ -143,6 +143,17 @@ class Ssh : public SshProvider {
     return out;
   }
 
+  Result<std::vector<std::pair<std::string, Result<std::string>>>> Engines(
+      const std::string& name) override {
+    STOKER_ASSIGN(const std::vector<std::string> words, PoolOf(name));
+    std::vector<std::pair<std::string, Result<std::string>>> out;
+    for (auto& [word, answer] : boxes_.AskAll(words, {{"verb", "share"}})) {
+      out.emplace_back(word, answer.ok() ? Result<std::string>(BoxText(*answer, kBoxEngines))
+                                         : Result<std::string>(answer.status()));
+    }
+    return out;
+  }
+
   Result<std::vector<Prospect>> Prospects(const LaunchRequest& request) override {
     STOKER_ASSIGN(const std::vector<std::string> words, PoolOf(request.ask.place.account));
     BoxJson ask;

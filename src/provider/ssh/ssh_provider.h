@@ -44,6 +44,9 @@ class SshProvider : public Provider {
   virtual Result<std::vector<PlaceInfo>> Places() = 0;
   // All at once, in the pool's order. kDenied: there is no such pool in the settings here.
   virtual Result<std::vector<BoxSeen>> Ask(const std::string& pool) = 0;
+  // By which engines containers begin on each box, for people; "" = an older stoker answered.
+  virtual Result<std::vector<std::pair<std::string, Result<std::string>>>> Engines(
+      const std::string& pool) = 0;
   // What would become of a machine now, box by box: a failure for one that does not answer.
   virtual Result<std::vector<std::pair<std::string, Result<BoxProspect>>>> Prospects(
       const LaunchRequest& request) = 0;

@@ -197,6 +197,7 @@ Status Container::BeginChild(const ContainerPlan& plan) {
     return EngineFailure(engine_, "start a container of " + plan.image, *code, child_->Said());
   }
   STOKER_TRY(accepted);
+  child_->NoteHelpers();
   return HoldTo(limiter_ == nullptr ? "" : limiter_->MakeGroup());
 }
 

@@ -56,11 +56,19 @@ void EngineChild::End(int64_t within_ms) {
   for (int64_t waited = 0; waited < within_ms && !Ended(); waited += kStepMs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(kStepMs));
   }
-  if (Ended()) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  if (!Ended()) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    code_ = 128 + SIGKILL;
   }
-  code_ = 128 + SIGKILL;
+  for (const ProcessStat& one : helpers_) {
+    const auto now = ReadProcessStat(one.pid);
+    if (now && now->start_ticks == one.start_ticks) kill(one.pid, SIGKILL);
+  }
+  helpers_.clear();
 }
+
+void EngineChild::NoteHelpers() { helpers_ = DescendantsOf(pid_, ListProcesses()); }
 
 }  // namespace stoker

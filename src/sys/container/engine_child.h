@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "sys/task/process_table.h"
 
 namespace stoker {
 
@@ -27,9 +28,12 @@ class EngineChild {
 
   // Its exit code, 128 and the signal's number if that ended it; nullopt: it runs.
   std::optional<int> Ended();
+  // Once the container runs: notes whatever the client has started for it, what serves the image
+  // among it, which outlives a client that somebody killed.
+  void NoteHelpers();
   // What it has said on either stream, the end of it.
   std::string Said() const;
-  // Waits for its end for so long, then kills it.
+  // Waits for its end for so long, then kills it; and ends what is left of its helpers.
   void End(int64_t within_ms);
 
  private:
@@ -37,6 +41,7 @@ class EngineChild {
   const pid_t pid_;
   const std::string said_;  // a file
   std::optional<int> code_;
+  std::vector<ProcessStat> helpers_;
 };
 
 }  // namespace stoker

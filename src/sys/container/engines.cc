@@ -193,6 +193,25 @@ std::vector<FoundEngine> FindEngines(const std::string& wanted) {
   return out;
 }
 
+bool HasCdiFiles() {
+  for (const char* folder : {"/etc/cdi", "/var/run/cdi"}) {
+    const auto files = sys::ListDir(folder);
+    if (!files.ok()) continue;
+    for (const sys::DirEntry& file : *files) {
+      if (file.name.find("nvidia") != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found) {
+  std::vector<std::string> out;
+  for (const FoundEngine& one : found) {
+    if (one.trouble.empty()) out.push_back(TellEngine(one.facts));
+  }
+  return out;
+}
+
 Result<EngineFacts> ChooseEngine(const std::string& wanted) {
   if (const auto podman = LookAtPodman(wanted, OwnPath())) return *podman;
   std::string why;

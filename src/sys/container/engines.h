@@ -27,6 +27,12 @@ struct FoundEngine {
 // version; `wanted`, where given, is asked alone.
 std::vector<FoundEngine> FindEngines(const std::string& wanted = "");
 
+// Whether this machine has CDI files for NVIDIA's devices.
+bool HasCdiFiles();
+
+// "podman 4.3.1 (rootless)": of those that can be used, for people.
+std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found);
+
 // The one that `wanted` names, "" = the first that can be used. kInvalid: there is none here, with
 // what to do.
 Result<EngineFacts> ChooseEngine(const std::string& wanted);

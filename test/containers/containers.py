@@ -176,8 +176,6 @@ def mistakes(world, engine, check):
     check("--pid=host is refused", done.returncode != 0 and "job.yaml:5:" in done.stderr, done.stderr)
     shown = world.stoker("run", "--dry-run", "--container", IMAGE, "--", "true").stdout
     check("--container is the key's short form", f'container:\n  image: "{IMAGE}"' in shown, shown)
-    done = world.stoker("run", "--infra", "slurm", "--container", IMAGE, "--", "true")
-    check("another place refuses it by name", done.returncode != 0 and "container" in done.stderr, done.stderr)
     nothing_left(world, engine, check, "mistakes")
 
 

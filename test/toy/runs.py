@@ -41,6 +41,8 @@ def test_is_shown(results, world):
     results.check("doctor asks it", "machines of Toy are processes here" in said, said)
     done = world.stoker("run", "--infra", "toyy", "--", "true")
     results.check("a word that is nearly its own", "Did you mean 'toy'?" in done.stderr, done.stderr)
+    done = world.stoker("run", "--infra", "toy", "--container", "busybox", "--", "true")
+    results.check("what begins no containers refuses them by name", "cannot run the program in one" in done.stderr, done.stderr)
     shipped = World("toy-shipped", BINARY)
     with shipped:
         done = shipped.stoker("run", "--infra", "toy", "--", "true")

@@ -101,6 +101,7 @@ Result<Submitted> Retry(Client& client, const RetryWish& wish) {
   if (request.spec.container.image == image) {
     request.image = pass.job.image;
     request.image_bytes = pass.job.image_bytes;
+    request.image_blob = pass.job.image_blob;
   }
   request.left_behind = pass.job.left_behind;
   request.line = {id};

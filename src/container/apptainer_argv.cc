@@ -23,7 +23,7 @@ mv "$part.id" "$3.id"
 )sh";
 
 std::string FileOf(const EngineFacts& engine, const std::string& image) {
-  return engine.images + "/" + Sha256Hex(image) + ".sif";
+  return engine.folder + "/" + Sha256Hex(image) + ".sif";
 }
 
 std::string Capability(const std::string& name) {
@@ -42,6 +42,14 @@ Status CheckForApptainer(const ContainerSpec& spec) {
     return Status(Code::kInvalid,
                   "container.user: apptainer runs a program as who submitted the job",
                   "Leave it out");
+  }
+  if (!spec.login.password.empty()) {
+    return Status(Code::kInvalid, "container.login: apptainer is given none by stoker",
+                  "On the machine: apptainer registry login");
+  }
+  if (!spec.dockerfile.empty()) {
+    return Status(Code::kInvalid, "container.dockerfile: apptainer builds no Dockerfile",
+                  "Build the image elsewhere, push it, and name it under container.image");
   }
   if (spec.image_entrypoint) {
     return Status(Code::kInvalid,

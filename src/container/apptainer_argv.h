@@ -22,7 +22,7 @@ std::string ApptainerScratch(const ContainerPlan& plan);
 inline constexpr char kOverlay[] = "overlay";
 inline constexpr char kTemporary[] = "tmp";
 
-// As InspectArgv and PullArgv of the others: an image is a file in EngineFacts::images.
+// As InspectArgv and PullArgv of the others: an image is a file in EngineFacts::folder.
 std::vector<std::string> ApptainerInspect(const EngineFacts& engine, const std::string& image);
 std::vector<std::string> ApptainerPull(const EngineFacts& engine, const std::string& image);
 

@@ -10,9 +10,21 @@
 
 namespace stoker {
 
+// Of the image's registry, for machines that have none of their own; "$NAME" is a secret of the
+// job.
+struct ContainerLogin {
+  std::string user;      // as it is, or "$NAME"
+  std::string password;  // "$NAME"; "" = no login
+  bool operator==(const ContainerLogin&) const = default;
+};
+
+// What images are called that stoker builds of a Dockerfile; the tag names the content.
+inline constexpr char kBuiltImage[] = "localhost/stoker-built";
+
 struct ContainerSpec {
-  std::string image;   // IsImageName; "" = the program runs on the machine itself
-  std::string engine;  // "podman", "docker", "apptainer"; "" = what the machine has
+  std::string image;       // IsImageName; "" = the program runs on the machine itself
+  std::string dockerfile;  // in the work directory; "" = none, else `image` is kBuiltImage
+  std::string engine;      // "podman", "docker", "apptainer"; "" = what the machine has
   // Each one word for an engine's `run`, "--name" or "--name=value", none of those that stoker sets
   // itself (container/run_options.h).
   std::vector<std::string> run_options;
@@ -24,6 +36,7 @@ struct ContainerSpec {
   // The program is begun through it: the image's own, or these words; neither = not at all.
   bool image_entrypoint = false;
   std::vector<std::string> entrypoint;
+  ContainerLogin login = {};
   bool operator==(const ContainerSpec&) const = default;
 };
 

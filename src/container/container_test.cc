@@ -89,7 +89,7 @@ TEST(WayToInstall, IsOfTheMachinesOwnTool) {
 
 TEST(Apptainer, SeesWhatTheJobFileNamesAndNothingElse) {
   EngineFacts engine{EngineKind::kApptainer, "/usr/bin/apptainer", "1.4.5", false};
-  engine.images = "/home/me/.cache/stoker/images";
+  engine.folder = "/home/me/.cache/stoker/images";
   ContainerPlan plan = Plan();
   plan.spec.volumes = {"/d:/d:ro"};
   plan.spec.devices = {"/dev/fuse"};
@@ -109,7 +109,7 @@ TEST(Apptainer, SeesWhatTheJobFileNamesAndNothingElse) {
     EXPECT_TRUE(Has(words, one)) << one;
   }
   const std::string image = words[words.size() - 4];
-  EXPECT_TRUE(StartsWith(image, engine.images + "/") && EndsWith(image, ".sif")) << image;
+  EXPECT_TRUE(StartsWith(image, engine.folder + "/") && EndsWith(image, ".sif")) << image;
   EXPECT_EQ((Words{words.end() - 3, words.end()}),
             (Words{kContainerProgram, "__container", kContainerSocket}));
   EXPECT_EQ(PullArgv(engine, plan.image).back(), image);
@@ -244,6 +244,13 @@ TEST(EngineArgv, WhatTheJobAsksFor) {
   EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--shm-size=77"));
   plan.spec.run_options = {"--ipc=host"};
   EXPECT_FALSE(Begins(RunArgv(kPodman, plan), "--shm-size"));
+}
+
+TEST(EngineArgv, ALoginIsAFileOfItsOwn) {
+  EXPECT_EQ(PullArgv(kPodman, "a", "/l"),
+            (Words{"/usr/bin/podman", "pull", "--authfile=/l/config.json", "a"}));
+  EXPECT_EQ(PullArgv(kDocker, "a", "/l"), (Words{"/usr/bin/docker", "--config=/l", "pull", "a"}));
+  EXPECT_EQ(PullArgv(kDocker, "a"), (Words{"/usr/bin/docker", "pull", "a"}));
 }
 
 TEST(DockerInfo, TellsWhetherItCanGiveGpus) {

@@ -21,6 +21,8 @@ void ReadDockerInfo(std::string_view text, EngineFacts* engine) {
     engine->rootless =
         std::find(security->begin(), security->end(), "name=rootless") != security->end();
   }
+  const auto folder = info->find("DockerRootDir");
+  if (folder != info->end() && folder->is_string()) engine->folder = folder->get<std::string>();
   const auto runtimes = info->find("Runtimes");
   engine->nvidia = runtimes != info->end() && runtimes->is_object() && runtimes->contains("nvidia");
   // Of docker 25 and later, empty where it is switched off.

@@ -8,8 +8,8 @@
 
 namespace stoker {
 
-// `text`: of "docker info --format={{json .}}". Sets `rootless`, `nvidia` and `cdi`; what is no
-// such answer tells nothing.
+// `text`: of "docker info --format={{json .}}". Sets `rootless`, `nvidia`, `cdi` and `folder`; what
+// is no such answer tells nothing.
 void ReadDockerInfo(std::string_view text, EngineFacts* engine);
 
 }  // namespace stoker

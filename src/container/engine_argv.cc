@@ -150,9 +150,33 @@ Words InspectArgv(const EngineFacts& engine, const std::string& image) {
   return {engine.program, "image", "inspect", "--format={{.Id}} {{.RepoDigests}}", image};
 }
 
-Words PullArgv(const EngineFacts& engine, const std::string& image) {
+// As jobs have the machine's network, so has what builds their image.
+Words BuildArgv(const EngineFacts& engine, const std::string& name, const std::string& context,
+                const std::string& dockerfile) {
+  return {engine.program,
+          "build",
+          "--network=host",
+          "--tag=" + name,
+          "--file=" + context + "/" + dockerfile,
+          context};
+}
+
+// Both engines read what either of them writes.
+Words SaveArgv(const EngineFacts& engine, const std::string& name, const std::string& archive) {
+  return {engine.program, "save", "--output=" + archive, name};
+}
+
+Words LoadArgv(const EngineFacts& engine, const std::string& archive) {
+  return {engine.program, "load", "--quiet", "--input=" + archive};
+}
+
+Words PullArgv(const EngineFacts& engine, const std::string& image, const std::string& login_dir) {
   if (engine.kind == EngineKind::kApptainer) return ApptainerPull(engine, image);
-  return {engine.program, "pull", "--quiet", image};
+  if (login_dir.empty()) return {engine.program, "pull", image};
+  if (engine.kind == EngineKind::kDocker) {
+    return {engine.program, "--config=" + login_dir, "pull", image};
+  }
+  return {engine.program, "pull", "--authfile=" + login_dir + "/config.json", image};
 }
 
 }  // namespace stoker

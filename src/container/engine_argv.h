@@ -23,7 +23,7 @@ struct EngineFacts {
   // docker's own: it has NVIDIA's runtime or hook; it reads CDI files.
   bool nvidia = false;
   bool cdi = false;
-  std::string images{};  // apptainer's: the folder in which its images lie, as files
+  std::string folder{};  // where it keeps images, apptainer as files; "" = not known
 };
 const char* EngineName(EngineKind kind);
 // "podman 4.3.1", "podman 4.3.1 (rootless)".
@@ -76,6 +76,15 @@ std::vector<std::string> RemoveArgv(const EngineFacts& engine, const std::string
 // Prints the id of an image that is on the machine, and its names with digests; fails where it is
 // not.
 std::vector<std::string> InspectArgv(const EngineFacts& engine, const std::string& image);
-std::vector<std::string> PullArgv(const EngineFacts& engine, const std::string& image);
+// An image named `name`, of `dockerfile` in the folder `context`; into the file `archive`, and out
+// of one.
+std::vector<std::string> BuildArgv(const EngineFacts& engine, const std::string& name,
+                                   const std::string& context, const std::string& dockerfile);
+std::vector<std::string> SaveArgv(const EngineFacts& engine, const std::string& name,
+                                  const std::string& archive);
+std::vector<std::string> LoadArgv(const EngineFacts& engine, const std::string& archive);
+// `login_dir`: a folder whose "config.json" has the registry's login; "" = the engine's own.
+std::vector<std::string> PullArgv(const EngineFacts& engine, const std::string& image,
+                                  const std::string& login_dir = "");
 
 }  // namespace stoker

@@ -82,6 +82,13 @@ TEST(RegistryLogins, AreThoseOfTheNearestEntry) {
   EXPECT_EQ(in(written, "python").login->secret, "s:t");
 }
 
+TEST(RegistryLogins, AJobHasTheOneThatItsSecretsMake) {
+  EXPECT_FALSE(LoginOfJob({}, {{"P", "x"}}));
+  EXPECT_FALSE(LoginOfJob({"me", "$P"}, {}));
+  EXPECT_EQ(LoginOfJob({"me", "$P"}, {{"P", "x"}})->secret, "x");
+  EXPECT_EQ(LoginOfJob({"$U", "$P"}, {{"P", "x"}, {"U", "you"}})->user, "you");
+}
+
 TEST(RegistryLogins, ChallengesAreRead) {
   const auto bearer = ReadChallenge(
       R"(Bearer realm="https://auth.x/token?a=b",service="reg \"x\"", scope="repository:a:pull")");

@@ -103,6 +103,21 @@ std::optional<RegistryLogin> AnsweredLogin(std::string_view text) {
   return login;
 }
 
+std::optional<RegistryLogin> LoginOfJob(
+    const ContainerLogin& login, const std::vector<std::pair<std::string, std::string>>& secrets) {
+  const auto value = [&](const std::string& word) -> std::optional<std::string> {
+    if (!StartsWith(word, "$")) return word;
+    for (const auto& [name, text] : secrets) {
+      if (name == word.substr(1)) return text;
+    }
+    return std::nullopt;
+  };
+  const auto user = value(login.user);
+  const auto password = value(login.password);
+  if (login.password.empty() || !user || !password) return std::nullopt;
+  return RegistryLogin{*user, *password};
+}
+
 std::string LoginFile(const std::string& registry, const RegistryLogin& login) {
   json::Value entry;
   if (login.user == kIdentityToken) {

@@ -7,8 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
+#include "container/container_spec.h"
 #include "container/image_ref.h"
 
 namespace stoker {
@@ -30,6 +33,10 @@ struct LoginEntry {
 Result<LoginEntry> LoginIn(const std::string& file, std::string_view text, const ImageRef& ref);
 // What a helper printed for "get". Nullopt: it knows of no login.
 std::optional<RegistryLogin> AnsweredLogin(std::string_view text);
+
+// That of a job, whose secrets are `secrets`. Nullopt: it has none, or its values are not there.
+std::optional<RegistryLogin> LoginOfJob(
+    const ContainerLogin& login, const std::vector<std::pair<std::string, std::string>>& secrets);
 
 // The same JSON for one registry, as docker's config.json and podman's auth.json are written.
 std::string LoginFile(const std::string& registry, const RegistryLogin& login);

@@ -296,6 +296,7 @@ void Fields(A& a, T& t) {
   a("left_behind", t.left_behind);
   a("image", t.image);
   a("image_bytes", t.image_bytes);
+  a("image_blob", t.image_blob);
   a("shell", t.shell);
   a("secrets_in", t.secrets_in);
   a("downloads", t.downloads);
@@ -324,6 +325,7 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.spec_digest), "spec_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.code_digest), "code_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
+  a.Check(SafeOrEmpty(t.image_blob), "image_blob", "is not a digest");
   a.Check(t.image_bytes >= 0, "image_bytes", "is negative");
   a.Check(t.pins.size() <= kMostPins, "pins", "are too many");
   a.Check(SafeOrEmpty(t.me), "me", "is not the id of a person");

@@ -182,6 +182,7 @@ Job AnyJob(Prng& prng) {
   if (prng.Chance(1, 2)) job.shell = {AnyText(prng)};
   if (prng.Chance(1, 2)) job.secrets_in = {{AnyText(prng), AnyText(prng), AnyText(prng), ""}};
   job.image = AnyText(prng);
+  job.image_blob = AnyId(prng);
   job.image_bytes = static_cast<int64_t>(prng.Below(1u << 31));
   job.path = AnyText(prng);
   job.host = AnyId(prng);
@@ -360,7 +361,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 19u);
   EXPECT_EQ(CountMembers<Attempt>(), 21u);
-  EXPECT_EQ(CountMembers<Job>(), 44u);
+  EXPECT_EQ(CountMembers<Job>(), 45u);
   EXPECT_EQ(CountMembers<NodeReport>(), 37u);
 }
 

@@ -173,6 +173,7 @@ struct Job {
   // node does (paths::Image). And what of it a machine has to pull, compressed; 0 = not known.
   std::string image;
   int64_t image_bytes = 0;
+  std::string image_blob;  // blob of an archive of it, as `podman save` writes it; "" = none
   // Variables of the submitter's shell that went along; their values are in no ledger.
   std::vector<std::string> shell;
   // Where values of its secrets lie in a cloud's own vault (port/vault.h): by provider, account and

@@ -16,14 +16,6 @@ constexpr size_t kMostRunWords = 200;
 constexpr size_t kLongestRunWord = 4096;
 constexpr std::string_view kImageEntrypoint = "image";
 
-const RefusedKeys& RefusedContainerKeys() {
-  static const RefusedKeys keys = {
-      {"login", "Log in with the engine's own login on the machine"},
-      {"dockerfile", "Build the image on the machine, and name it under container.image"},
-  };
-  return keys;
-}
-
 // A word, or a list of them, each as `is_one` wants it.
 void ReadWords(const YamlNode& node, const std::string& what, bool (*is_one)(std::string_view),
                const std::string& example, SpecReader* reader, std::vector<std::string>* out) {
@@ -82,6 +74,61 @@ void ReadShmSize(const YamlNode& node, SpecReader* reader, ContainerSpec* contai
     container->shm_size = *size;
   } else {
     reader->Error(node, "'container.shm_size' is not a size: " + Quoted(*line), "Write 8GiB");
+  }
+}
+
+// A secret of the job, which it becomes by being named.
+void ReadLoginWord(const YamlNode& node, const std::string& what, Judge judge, SpecReader* reader,
+                   JobSpec* spec, std::string* out) {
+  const auto line = reader->Line(node, what);
+  if (!line) return;
+  *out = *line;
+  if (!StartsWith(*line, "$")) return;
+  YamlNode name = node;
+  name.text = line->substr(1);
+  for (const SecretSpec& one : spec->secrets) {
+    if (one.name == name.text) return;
+  }
+  SetSecret(name, "", judge, reader, spec);
+}
+
+void ReadDockerfile(const YamlNode& node, SpecReader* reader, ContainerSpec* container) {
+  const auto line = reader->Line(node, "container.dockerfile");
+  if (!line) return;
+  if (!IsSafeRelativePath(*line)) {
+    return reader->Error(
+        node, "'container.dockerfile' is no path in the work directory: " + Quoted(*line),
+        "Write it as dockerfile: docker/Dockerfile");
+  }
+  container->dockerfile = *line;
+}
+
+void ReadLogin(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "container.login")) return;
+  ContainerLogin* login = &spec->container.login;
+  const size_t before = reader->errors().size();
+  reader->ReadMap(node, "container.login",
+                  {{"user",
+                    [=](const YamlNode& v) {
+                      ReadLoginWord(v, "container.login.user", judge, reader, spec, &login->user);
+                    }},
+                   {"password",
+                    [=](const YamlNode& v) {
+                      const std::string what = "container.login.password";
+                      if (v.IsScalar() && !StartsWith(v.text, "$")) {
+                        YamlNode place = v;
+                        place.text.clear();
+                        return reader->Error(
+                            place, "'" + what + "' is in the file, which is kept in the ledger",
+                            "Write $NAME, of a variable that has it: it becomes one of the job's "
+                            "secrets");
+                      }
+                      ReadLoginWord(v, what, judge, reader, spec, &login->password);
+                    }}},
+                  {});
+  if (reader->errors().size() == before && (login->user.empty() || login->password.empty())) {
+    reader->Error(node, "'container.login' needs 'user' and 'password'",
+                  "Write {user: me, password: $REGISTRY_PASSWORD}");
   }
 }
 
@@ -147,7 +194,7 @@ void ReadContainerImage(const YamlNode& node, std::string_view what, SpecReader*
   }
 }
 
-void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+void ReadContainer(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec) {
   if (node.IsScalar()) return ReadContainerImage(node, "container", reader, spec);
   if (!reader->ExpectMap(node, "container")) return;
   ContainerSpec* container = &spec->container;
@@ -167,13 +214,22 @@ void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
        {"run_options", [=](const YamlNode& v) { ReadRunOptions(v, reader, container); }},
        {"user", [=](const YamlNode& v) { ReadUser(v, reader, container); }},
        {"entrypoint", [=](const YamlNode& v) { ReadEntry(v, reader, container); }},
+       {"dockerfile", [=](const YamlNode& v) { ReadDockerfile(v, reader, container); }},
+       {"login", [=](const YamlNode& v) { ReadLogin(v, judge, reader, spec); }},
        {"shm_size", [=](const YamlNode& v) { ReadShmSize(v, reader, container); }},
        words("cap_add", IsCapability, "SYS_ADMIN", &ContainerSpec::cap_add),
        words("devices", IsDevice, "/dev/fuse", &ContainerSpec::devices),
        words("volumes", IsVolume, "/data:/data", &ContainerSpec::volumes)},
-      RefusedContainerKeys());
+      {});
+  if (!container->dockerfile.empty()) {
+    if (!container->image.empty()) {
+      reader->Error(node, "both 'container.image' and 'container.dockerfile'", "Keep one of them");
+    }
+    container->image = kBuiltImage;
+  }
   if (container->image.empty() && reader->errors().size() == before) {
-    reader->Error(node, "'container' names no image", "Write container: {image: …}");
+    reader->Error(node, "'container' names no image",
+                  "Write container: {image: …}, or {dockerfile: …}");
   }
   if (container->engine != "apptainer") return;
   const Status holds = CheckForApptainer(*container);
@@ -183,7 +239,10 @@ void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
 std::string PrintContainer(const JobSpec& spec) {
   const ContainerSpec& container = spec.container;
   if (container.image.empty()) return "";
-  std::string out = "container:\n  image: " + JsonString(container.image) + "\n";
+  std::string out = "container:\n";
+  out += container.dockerfile.empty() ? "  image: " + JsonString(container.image)
+                                      : "  dockerfile: " + JsonString(container.dockerfile);
+  out += "\n";
   if (!container.engine.empty()) out += "  engine: " + container.engine + "\n";
   if (container.shm_size) out += "  shm_size: " + std::to_string(*container.shm_size) + "\n";
   const auto list = [&out](const char* key, const std::vector<std::string>& words) {
@@ -196,6 +255,10 @@ std::string PrintContainer(const JobSpec& spec) {
   if (!container.user.empty()) out += "  user: " + JsonString(container.user) + "\n";
   if (container.image_entrypoint) out += "  entrypoint: image\n";
   list("entrypoint", container.entrypoint);
+  if (!container.login.password.empty()) {
+    out += "  login: {user: " + JsonString(container.login.user) +
+           ", password: " + JsonString(container.login.password) + "}\n";
+  }
   return out;
 }
 

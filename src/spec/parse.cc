@@ -283,7 +283,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
          if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;
        }},
       {"resources", [=](const YamlNode& v) { ReadResources(v, infra, reader, spec); }, true},
-      {"container", [=](const YamlNode& v) { ReadContainer(v, reader, spec); }},
+      {"container", [=](const YamlNode& v) { ReadContainer(v, state->judge, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},

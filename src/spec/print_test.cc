@@ -119,6 +119,7 @@ void RandomProgram(Prng* prng, JobSpec* spec) {
   for (uint64_t n = prng->Below(3); n > 0; --n) {
     spec->secrets.push_back({"S" + std::to_string(n), prng->Chance(1, 2) ? "ssm:/team/s" : ""});
   }
+  if (spec->secrets.empty()) spec->container.login = {};
   for (uint64_t n = prng->Below(5); n > 0; --n) {
     spec->hyperparameters.emplace_back(RandomName(prng) + "-" + std::to_string(n),
                                        RandomJson(prng, 3));
@@ -171,6 +172,11 @@ void RandomContainer(Prng* prng, ContainerSpec* container) {
   if (!container->image_entrypoint && prng->Chance(1, 2)) {
     container->entrypoint = {"image", "a b: #\"'"};
   }
+  if (prng->Chance(1, 3)) {
+    container->dockerfile = "docker/Dockerfile #1";
+    container->image = kBuiltImage;
+  }
+  if (prng->Chance(1, 2)) container->login = {"me: #", "$S1"};
 }
 
 void RandomAws(Prng* prng, AwsSpec* aws) {

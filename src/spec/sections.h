@@ -29,7 +29,7 @@ inline constexpr size_t kMaxScriptBytes = 100 << 10;
 // `flag`: what --infra says; "" = nothing.
 void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* reader,
                    JobSpec* spec);
-void ReadContainer(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadContainer(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
 // An image alone.
 void ReadContainerImage(const YamlNode& node, std::string_view what, SpecReader* reader,
                         JobSpec* spec);

@@ -165,7 +165,7 @@ def mistakes(world, engine, check):
     for name, image, expected in (
         ("no such program", IMAGE, "no such program in the container"),
         ("no such registry", "localhost:1/none:1", "the registry does not answer"),
-        ("a wrong digest", "localhost/py@sha256:" + "0" * 64, "could not pull"),
+        ("a wrong digest", "localhost/py@sha256:" + "0" * 64, "in no registry"),
     ):
         done = world.stoker("run", job_file(world, engine, "command: [nothing-of-this-name]\n", image), timeout=120)
         job = world.json("ls", "--all")[0]["id"]

@@ -193,7 +193,85 @@ def local(lab):
         check(f"{image}: it is that image", "version home" in texts(world, job), lab.log(job))
 
 
-PARTS = {one.__name__: one for one in (fixed, mistakes, away, local)}
+def told_to_processes(word):
+    """Which processes of this machine have it among their words."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes()
+        except OSError:
+            continue
+        if word.encode() in words:
+            found.append(words)
+    return found
+
+
+def holding(folder, word):
+    """Files below `folder` in which it stands."""
+    found = []
+    for path in folder.rglob("*"):
+        try:
+            if path.is_file() and word.encode() in path.read_bytes():
+                found.append(str(path))
+        except OSError:
+            continue
+    return found
+
+
+def login(lab):
+    """A login of the job's own, by its secrets: in no ledger, no file that stays, no process list."""
+    world, check, host = lab.world, lab.check, lab.registry.host
+    lab.push("team/mine:1", "mine")
+    lab.forget()
+    lab.log_out()
+    more = f"  login: {{user: {NAME}, password: $REGISTRY_WORD}}\n"
+    file = lab.file(f"{host}/team/mine:1", "run: echo version $VERSION\n", more=more)
+    seen = []
+    process = world.start("run", file, env={"REGISTRY_WORD": PASSWORD})
+    while process.poll() is None:
+        seen += told_to_processes(PASSWORD)
+    out, err = process.communicate()
+    job = world.json("ls", "--all")[0]["id"]
+    check("with it the job runs", "version mine" in texts(world, job), out + err)
+    check("no process is told it", not seen, seen)
+    check("it is not in the ledger", not holding(world.store, PASSWORD), holding(world.store, PASSWORD))
+    world.wait_for("the machine to be gone", lambda: not world.instances(), timeout=60)
+    kept = [one for one in holding(world.home, PASSWORD) if "/private/" not in one]
+    check("nor in a file that stays", not kept, kept)
+    check("nor with the engine", not holding(lab.engine.folder / "user", PASSWORD) if lab.engine.name == "podman" else True)
+    done = world.stoker("run", "-d", file, env={"REGISTRY_WORD": "wrong"})
+    check("a wrong one is refused", done.returncode != 0 and f"({NAME}) may not pull it" in done.stderr, done.stderr)
+
+
+def built(lab):
+    """A Dockerfile: built of the packed code, once for the same code."""
+    world, check, folder = lab.world, lab.check, lab.world.work / "built"
+    folder.mkdir()
+    lab.engine.run("import", str(lab.tree), "localhost/base:1")
+    (folder / "Dockerfile").write_text("FROM localhost/base:1\nENV VERSION=built\nCOPY words /words\n")
+    (folder / "words").write_text("first\n")
+    (folder / "job.yaml").write_text(
+        f"name: built\nworkdir: .\ncontainer: {{dockerfile: Dockerfile, engine: {lab.engine.name}}}\n"
+        'run: echo "$VERSION $(cat /words)"\n'
+    )
+
+    def run():
+        done = world.stoker("run", "job.yaml", cwd=folder, timeout=240)
+        return done.stdout + done.stderr, texts(world, world.json("ls", "--all")[0]["id"])
+
+    out, said = run()
+    check("it is built", "building the image" in out and "built first" in said, out)
+    out, said = run()
+    check("once for the same code", "building the image" not in out and "built first" in said, out)
+    (folder / "words").write_text("second\n")
+    out, said = run()
+    check("and anew for other code", "building the image" in out and "built second" in said, out)
+    (folder / "Dockerfile").write_text("FROM localhost/base:1\nRUN false\n")
+    out, said = run()
+    check("what cannot be built is one error", f"{lab.engine.name} " in out and "could not build Dockerfile" in out, out)
+
+
+PARTS = {one.__name__: one for one in (fixed, mistakes, away, local, login, built)}
 
 
 def main():

@@ -13,10 +13,24 @@
 #include "sys/container/engine_images.h"
 
 namespace stoker::client {
+namespace {
 
-Status FixImage(Client& client, const JobSpec& spec, Job* job) {
+Result<FoundImage> Ask(const ContainerSpec& container, const ImageRef& ref,
+                       const LocalPrivate& own) {
+  FoundLogin login{LoginOfJob(container.login, own.secrets), ""};
+  if (!login.login && !container.login.password.empty()) {
+    return Status(Code::kUnavailable, "its login lies in a vault");
+  }
+  if (!login.login) login = FindLogin(ref, SystemVariable);
+  return AskRegistry({ref, OwnArchitecture(), std::move(login.login), std::move(login.trouble),
+                      CertificatesFor(ref.registry, SystemVariable)});
+}
+
+}  // namespace
+
+Status FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job) {
   const std::string& image = spec.container.image;
-  if (image.empty()) return Status::Ok();
+  if (image.empty() || !spec.container.dockerfile.empty()) return Status::Ok();
   const bool here = LocalityOf(*job, "") == Locality::kAll;
   // An id is of one machine's engine.
   if (!job->image.empty() && (here || !IsImageDigest(job->image))) return Status::Ok();
@@ -30,10 +44,7 @@ Status FixImage(Client& client, const JobSpec& spec, Job* job) {
   }
   const auto ref = ParseImageRef(image);
   if (!ref) return Status::Ok();  // of an engine alone: its machine knows
-  FoundLogin login = FindLogin(*ref, SystemVariable);
-  const auto found =
-      AskRegistry({*ref, OwnArchitecture(), std::move(login.login), std::move(login.trouble),
-                   CertificatesFor(ref->registry, SystemVariable)});
+  const auto found = Ask(spec.container, *ref, own);
   if (found.ok()) {
     job->image = PinnedImage(*ref, found->digest);
     job->image_bytes = found->bytes;

@@ -4,14 +4,16 @@
 
 #include "client/open/client.h"
 #include "job/job.h"
+#include "provider/local/local_private.h"
 #include "spec/job_spec.h"
 
 namespace stoker::client {
 
-// Sets `job->image` and its bytes, unless an earlier job gave them; `job->offers` are known. Of a
+// Sets `job->image` and its bytes, unless an earlier job gave them; `job->offers` are known. `own`
+// has the secrets that a login of the job may be made of. Of a
 // job that runs on this machine alone what its engine has goes before what a registry has.
 // kInvalid: there is no such image for the job's machines. A registry that cannot be asked is said,
 // and the job's first node finds out.
-Status FixImage(Client& client, const JobSpec& spec, Job* job);
+Status FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job);
 
 }  // namespace stoker::client

@@ -18,6 +18,7 @@
 #include "client/open/own_binaries.h"
 #include "client/open/reserve.h"
 #include "client/submit/allocation.h"
+#include "client/submit/built_image.h"
 #include "client/submit/clone.h"
 #include "client/submit/image.h"
 #include "client/submit/named_here.h"
@@ -251,12 +252,14 @@ struct Made {
 
 // Where its machines can be had, and what they run it in. Before anything is stored: neither place
 // nor registry may have what is asked for.
-Status FindWhere(Client& client, const SubmitRequest& request, bool has_private, Job* job) {
-  STOKER_ASSIGN(job->offers, ResolveOffers(client, request.spec, job->created, has_private));
+Status FindWhere(Client& client, const SubmitRequest& request, const LocalPrivate& own, Job* job) {
+  STOKER_ASSIGN(job->offers,
+                ResolveOffers(client, request.spec, job->created, own != LocalPrivate()));
   TieToAllocation(client, {request.outlive, true}, &job->offers);
   job->image = request.image;
   job->image_bytes = request.image_bytes;
-  return FixImage(client, request.spec, job);
+  job->image_blob = request.image_blob;
+  return FixImage(client, request.spec, own, job);
 }
 
 // Packs and stores the work directory, unless that was done for an earlier job.
@@ -319,8 +322,9 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   if (request.code_digest.empty()) STOKER_TRY(CheckSetupCache(request.spec));
   Job job;
   job.created = client.clock().Wall();
-  STOKER_TRY(FindWhere(client, request, made.own != LocalPrivate(), &job));
+  STOKER_TRY(FindWhere(client, request, made.own, &job));
   STOKER_TRY(BringCode(client, request, &job, &made));
+  STOKER_TRY(BuildImage(client, request.spec, &job));
   const LocalPrivate& own = made.own;
   SayShell(client, request.spec, own);
   for (const auto& [name, value] : own.shell) job.shell.push_back(Printable(name));

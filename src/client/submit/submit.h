@@ -29,6 +29,7 @@ struct SubmitRequest {
   std::vector<Pin> pins;
   std::string image;  // Job::image and its bytes, of that job's container.image
   int64_t image_bytes = 0;
+  std::string image_blob;
   std::vector<LeftOut> left_behind;                  // … and what packing had left behind then
   std::string code_downloads;                        // as Job's
   std::map<std::string, std::string> secret_values;  // those that flags gave

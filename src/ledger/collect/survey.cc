@@ -33,7 +33,7 @@ Status Take(Ledger& ledger, const std::string& id, Survey* survey) {
   }
   const Job& job = read->job;
   survey->kin[id] = KinOf(job);
-  survey->digests[id] = {job.code_digest, job.binary_digest};
+  survey->digests[id] = {job.code_digest, job.binary_digest, job.image_blob};
   if (IsFinal(job.state) && job.ended) {
     survey->over[id] = *job.ended;
   } else {

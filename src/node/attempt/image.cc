@@ -7,25 +7,33 @@
 #include "container/container_spec.h"
 #include "container/engine_words.h"
 #include "container/image_ref.h"
+#include "container/registry_login.h"
+#include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "node/env/tail_sink.h"
 #include "sys/container/engine_images.h"
 #include "sys/container/engines.h"
+#include "sys/file.h"
 #include "sys/task/process_runner.h"
+#include "sys/watch/checkpoint_files.h"
+#include "sys/watch/take_moment.h"
+#include "transfer/blob_transfer.h"
 
 namespace stoker::node {
 namespace {
 
+constexpr int64_t kLoadMs = 3'600'000;
+
 // Not in an enclosure of the usual kind: the client of an ordinary user needs more than the one
 // user id that there is in it.
 Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
-            const std::string& image) {
+            const std::string& image, const std::string& login_dir) {
   here.log.Does("pulling the image " + image);
   here.log.Say("stoker: the image " + image +
                " is not on this machine: " + EngineName(engine.kind) + " pulls it");
   const auto runner = MakeProcessRunner({"subreaper", "/proc/self/exe"});
   TaskCommand command;
-  command.argv = PullArgv(engine, image);
+  command.argv = PullArgv(engine, image, login_dir);
   for (const std::string& entry : EngineEnvironment()) {
     const size_t sign = entry.find('=');
     if (sign != std::string::npos && sign > 0) {
@@ -67,18 +75,80 @@ Result<std::string> FixForJob(AttemptContext& here, const std::string& image) {
   return known.empty() ? Result<std::string>(put.status()) : known;
 }
 
+// The login of the job at the image's registry, in a folder that nobody else may read, for as long
+// as it is needed; what a kill leaves of it goes with the machine's folder.
+class LoginFolder {
+ public:
+  explicit LoginFolder(const AttemptContext& here) : path_(here.config.dir + "/login") {}
+  ~LoginFolder() { Clear(); }
+  Status Write(const std::string& image, const RegistryLogin& login) {
+    const auto ref = ParseImageRef(image);
+    if (!ref) return Status::Ok();
+    Clear();
+    STOKER_TRY(sys::MakeDirs(path_, 0700));
+    STOKER_TRY(sys::WriteFileAtomic(path_ + "/config.json", LoginFile(ref->registry, login), 0600));
+    written_ = path_;
+    return Status::Ok();
+  }
+  // "" = none was written.
+  const std::string& written() const { return written_; }
+
+ private:
+  void Clear() { (void)sys::RemoveTree(path_); }
+  const std::string path_;
+  std::string written_;
+};
+
+// What is pulled is smaller than what becomes of it: less room than that is surely too little.
+Status CheckRoom(int64_t bytes, const EngineFacts& engine) {
+  const std::string folder = ImageFolder(engine);
+  const int64_t room = folder.empty() ? -1 : FreeBytes(folder);
+  if (room < 0 || bytes <= room) return Status::Ok();
+  return Status(Code::kInvalid,
+                "the disk has no room for the image: it has " + HumanSize(bytes) + " packed, and " +
+                    folder + " has " + HumanSize(room) + " left",
+                "Make room there, or name a smaller image");
+}
+
+// The archive of an image that was built where the job was submitted.
+Status Load(AttemptContext& here, const EngineFacts& engine) {
+  const std::string& blob = here.config.job.image_blob;
+  constexpr char kArchive[] = "image.tar";
+  const std::string path = here.config.dir + "/" + kArchive;
+  here.log.Does("fetching the image");
+  STOKER_ASSIGN(const BlobCopy copy, FindBlob(here.ledger, blob));
+  STOKER_TRY(CheckRoom(copy.size, engine));
+  here.log.Say("stoker: the image " + here.config.job.image + " (" + HumanSize(copy.size) +
+               ") comes from the store");
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(here.config.dir));
+  STOKER_TRY(FetchBlobFile(here.ledger, here.movers, blob, kArchive, *writer));
+  here.log.Does("loading the image");
+  const auto said = AskEngine(LoadArgv(engine, path), kLoadMs);
+  (void)sys::RemoveTree(path);
+  STOKER_TRY(said.status());
+  if (said->exit_code == 0) return Status::Ok();
+  return EngineFailure(engine, "load " + here.config.job.image, said->exit_code, said->err);
+}
+
+// Brings it where it is not here.
 Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
-                       const std::string& image) {
+                       const std::string& image, const std::optional<RegistryLogin>& login) {
   STOKER_ASSIGN(std::optional<ImageHere> found, LookForImage(engine, image));
   if (!found) {
-    if (IsImageDigest(image)) {
+    if (here.config.job.image == image && !here.config.job.image_blob.empty()) {
+      STOKER_TRY(Load(here, engine));
+    } else if (ParseImageRef(image)) {
+      STOKER_TRY(CheckRoom(here.config.job.image_bytes, engine));
+      LoginFolder folder(here);
+      if (login) STOKER_TRY(folder.Write(image, *login));
+      STOKER_TRY(Pull(here, step, engine, image, folder.written()));
+    } else {
       return Status(Code::kInvalid,
                     "the image " + here.config.spec.container.image +
                         " that this job began with (" + image +
                         ") is not on this machine any more, and in no registry",
                     "Build it anew, and submit the job anew");
     }
-    STOKER_TRY(Pull(here, step, engine, image));
     STOKER_ASSIGN(found, LookForImage(engine, image));
   }
   if (found) return *found;
@@ -87,20 +157,22 @@ Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts&
 
 }  // namespace
 
-Result<BroughtImage> BringImage(AttemptContext& here, ShellStep& step, const EngineFacts& engine) {
+Result<BroughtImage> BringImage(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+                                const contract::Environment& secrets) {
+  const auto login = LoginOfJob(here.config.spec.container.login, secrets);
   STOKER_ASSIGN(std::string image, KnownImage(here));
   if (!image.empty()) {
-    STOKER_ASSIGN(const ImageHere found, Have(here, step, engine, image));
+    STOKER_ASSIGN(const ImageHere found, Have(here, step, engine, image, login));
     return BroughtImage{image, found.id};
   }
   const std::string& asked = here.config.spec.container.image;
-  STOKER_ASSIGN(ImageHere found, Have(here, step, engine, asked));
+  STOKER_ASSIGN(ImageHere found, Have(here, step, engine, asked, login));
   image = FixedImage(asked, found);
   // One without a registry may be another on each box.
   if (IsImageDigest(image)) return BroughtImage{asked, found.id};
   STOKER_ASSIGN(const std::string fixed, FixForJob(here, image));
   if (fixed != image) {
-    STOKER_ASSIGN(found, Have(here, step, engine, fixed));
+    STOKER_ASSIGN(found, Have(here, step, engine, fixed, login));
   }
   return BroughtImage{fixed, found.id};
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "container/engine_argv.h"
+#include "contract/environment.h"
 #include "node/attempt/context.h"
 #include "node/env/shell_step.h"
 
@@ -16,7 +17,9 @@ struct BroughtImage {
   std::string id;
 };
 // Pulls it where the engine has it not; where nobody knew yet which image it is, fixes that for the
-// job. Says what it waits for. kInvalid: it cannot be had.
-Result<BroughtImage> BringImage(AttemptContext& here, ShellStep& step, const EngineFacts& engine);
+// job. Says what it waits for. `secrets`: of the
+// job, of which its login at the registry is made. kInvalid: it cannot be had.
+Result<BroughtImage> BringImage(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+                                const contract::Environment& secrets);
 
 }  // namespace stoker::node

@@ -78,14 +78,14 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
   return plan;
 }
 
-Status Enter(AttemptContext& here, ShellStep& step) {
+Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment& secrets) {
   const ContainerSpec& spec = here.config.spec.container;
   here.log.Does("looking for an engine");
   const EngineSearch search{spec.engine, here.config.own_system,
                             [&here](const std::string& line) { here.log.Say("stoker: " + line); },
                             here.log.Sink()};
   STOKER_ASSIGN(const EngineFacts engine, EngineHere(search, step, here.runner));
-  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine));
+  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine, secrets));
   here.log.Does("starting the container");
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
@@ -104,9 +104,10 @@ Status Enter(AttemptContext& here, ShellStep& step) {
 
 }  // namespace
 
-Status EnterContainer(AttemptContext& here, ShellStep& step, StagingEnded* result) {
+Status EnterContainer(AttemptContext& here, ShellStep& step, const contract::Environment& secrets,
+                      StagingEnded* result) {
   if (here.config.spec.container.image.empty() || here.container) return Status::Ok();
-  const Status entered = Enter(here, step).WithContext("container");
+  const Status entered = Enter(here, step, secrets).WithContext("container");
   if (entered.Is(Code::kInvalid)) {
     result->setup_failed = true;
     result->setup_code = 1;

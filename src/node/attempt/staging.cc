@@ -94,7 +94,7 @@ Status Staging::SetUp(const std::string& restore, StagingEnded* result) {
   STOKER_TRY(BringInputs(result));
   here_.log.Does("waiting for GPUs");
   STOKER_TRY(AwaitItsGpus());
-  STOKER_TRY(EnterContainer(here_, step_, result));
+  STOKER_TRY(EnterContainer(here_, step_, staged_.own.secrets, result));
   here_.log.Does("installing packages");
   STOKER_TRY(RunSetup(here_, step_, !restore.empty(), staged_, result));
   if (step_.cancelled()) return WasStopped();

@@ -52,6 +52,12 @@ std::optional<ImageHere> LookForImage(const std::string& wanted, const std::stri
   return std::nullopt;
 }
 
+std::string ImageFolder(const EngineFacts& engine) {
+  if (!engine.folder.empty() || engine.kind != EngineKind::kPodman) return engine.folder;
+  const auto said = AskEngine({engine.program, "info", "--format={{.Store.GraphRoot}}"}, kLookMs);
+  return said.ok() && said->exit_code == 0 ? said->out.substr(0, said->out.find('\n')) : "";
+}
+
 std::string FixedImage(const std::string& image, const ImageHere& here) {
   const auto ref = ParseImageRef(image);
   for (const std::string& name : here.names) {

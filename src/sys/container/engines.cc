@@ -40,7 +40,8 @@ std::vector<std::string> VersionArgv(EngineKind kind, const std::string& program
     return {program, "version", "--format={{.Server.Version}}"};
   }
   if (kind == EngineKind::kApptainer) return {program, "--version"};
-  return {program, "info", "--format={{.Version.Version}} {{.Host.Security.Rootless}}"};
+  return {program, "info",
+          "--format={{.Version.Version}} {{.Host.Security.Rootless}} {{.Store.GraphRoot}}"};
 }
 
 // One of this user's, and of all jobs.
@@ -102,11 +103,12 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
   const std::vector<std::string> words = Split(said->out.substr(0, said->out.find('\n')), ' ');
   if (kind == EngineKind::kApptainer) {
     found.facts.version = Printable(words.back());  // "apptainer version 1.4.5"
-    found.facts.images = ImagesOfApptainer();
+    found.facts.folder = ImagesOfApptainer();
     return found;
   }
   found.facts.version = Printable(words[0]);
   found.facts.rootless = words.size() > 1 && words[1] == "true";
+  if (words.size() == 3) found.facts.folder = words[2];
   if (kind == EngineKind::kDocker) {
     const Status learned = LearnOfDocker(&found.facts);
     if (!learned.ok()) found.trouble = learned.ToString();

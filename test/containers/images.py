@@ -24,6 +24,20 @@ while [ "$STOKER_ATTEMPT" = 1 ]; do sleep 0.1; done
 """
 
 
+def small_tree(path):
+    """A tar of an image's tree: busybox alone."""
+    with tarfile.open(path, "w") as tar:
+        for folder in ("tmp", "etc", "proc", "sys", "dev", "bin"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            tar.addfile(entry)
+        tar.add(shutil.which("busybox"), "bin/busybox")
+        for name in BUSYBOX:
+            link = tarfile.TarInfo("bin/" + name)
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+
+
 class Lab:
     """An engine, a registry, and the images of a test."""
 
@@ -33,16 +47,7 @@ class Lab:
         world.home.joinpath(".config").mkdir(exist_ok=True)
         self.registry.trust(world.home)
         self.tree = world.root / "small.tar"
-        with tarfile.open(self.tree, "w") as tar:
-            for folder in ("tmp", "etc", "proc", "sys", "dev", "bin"):
-                entry = tarfile.TarInfo(folder)
-                entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
-                tar.addfile(entry)
-            tar.add(shutil.which("busybox"), "bin/busybox")
-            for name in BUSYBOX:
-                link = tarfile.TarInfo("bin/" + name)
-                link.type, link.linkname = tarfile.SYMTYPE, "busybox"
-                tar.addfile(link)
+        small_tree(self.tree)
 
     def log_in(self, host=None, password=PASSWORD):
         login_file(self.world.home / ".docker" / "config.json", host or self.registry.host, NAME, password)

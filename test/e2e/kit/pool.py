@@ -78,7 +78,8 @@ class Box(apart.Machine):
 class Pool:
     """Boxes box1 … boxN, and what submitters need to use them."""
 
-    def __init__(self, server, scratch, boxes=3, capacity="cpus=8 memory=0 gpus=2 name=L4"):
+    def __init__(self, server, scratch, boxes=3, capacity="cpus=8 memory=0 gpus=2 name=L4", more=None):
+        """`more`: variables of all sessions on the boxes."""
         self.server = server
         self.scratch = pathlib.Path(scratch)
         self.store = f"s3://{server.bucket}/{STORE_FOLDER}"
@@ -87,9 +88,9 @@ class Pool:
         port = server.endpoint.rsplit(":", 1)[1]
         numbers = range(1, boxes + 1)
         for number in numbers:  # all are there before one hides the others
-            (self.scratch / f"box{number}").mkdir()
+            (self.scratch / f"box{number}").mkdir(exist_ok=True)
         self.boxes = [
-            Box(number, self.scratch, self.client, {"STOKER_CAPACITY": capacity, **server.env(f"http://10.77.{number}.1:{port}")})
+            Box(number, self.scratch, self.client, {"STOKER_CAPACITY": capacity, **server.env(f"http://10.77.{number}.1:{port}"), **(more or {})})
             for number in numbers
         ]
 

@@ -85,12 +85,13 @@ class Pool:
         self.store = f"s3://{server.bucket}/{STORE_FOLDER}"
         self.client = sshd.Client(self.scratch / "client")
         pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")
+        env = more or {}
         port = server.endpoint.rsplit(":", 1)[1]
         numbers = range(1, boxes + 1)
         for number in numbers:  # all are there before one hides the others
             (self.scratch / f"box{number}").mkdir(exist_ok=True)
         self.boxes = [
-            Box(number, self.scratch, self.client, {"STOKER_CAPACITY": capacity, **server.env(f"http://10.77.{number}.1:{port}"), **(more or {})})
+            Box(number, self.scratch, self.client, {"STOKER_CAPACITY": capacity, **server.env(f"http://10.77.{number}.1:{port}"), **env})
             for number in numbers
         ]
 

@@ -144,7 +144,9 @@ def armed(check, root):
 
 
 def linted(check, root, *scripts):
-    there = [f"{root.path}/units/{name}" for name in sorted(os.listdir(f"{root.path}/units"))]
+    slice_of_podman = read(f"{root.path}/units/machine.slice.d/stoker.conf")
+    check("podman's containers are not stopped with the machine's units", "DefaultDependencies=no" in slice_of_podman, slice_of_podman)
+    there = [f"{root.path}/units/{name}" for name in sorted(os.listdir(f"{root.path}/units")) if name.endswith(".service")]
     check("two units", len(there) == 2, there)
     done = run("systemd-analyze", "verify", "--man=no", *there)
     said = [line for line in done.stderr.split("\n") if "stoker" in line]

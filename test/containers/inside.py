@@ -3,6 +3,7 @@
 """What a program has inside its container, with a real engine: inside.py podman|rootless|docker [PART...].
 The user and the entry point that its job asks for."""
 
+import os
 import pathlib
 import sys
 
@@ -120,7 +121,67 @@ run: |
     nothing_left(world, engine, check, "user")
 
 
-PARTS = {one.__name__: one for one in (entry, user)}
+PROVES = """\
+import os, resource, socket
+shm = os.statvfs('/dev/shm')
+print('shm', shm.f_blocks * shm.f_frsize)
+print('ids', os.getuid(), os.getgid())
+print('files', *resource.getrlimit(resource.RLIMIT_NOFILE))
+caps = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('CapEff'))
+print('admin', int(caps, 16) >> 21 & 1)
+print('host', socket.gethostname())
+limits = []
+for path in ('/sys/fs/cgroup/memory/memory.limit_in_bytes', '/sys/fs/cgroup/memory.max'):
+    if os.path.exists(path): limits.append(open(path).read().strip())
+print('limit', *limits)
+try:
+    if os.path.exists('/given'):
+        open('/given/refused', 'w')
+        print('volume is written')
+except OSError as error:
+    print('volume', open('/given/file').read().strip(), error.strerror)
+"""
+
+
+def facts(world, job):
+    return {line.split()[0]: line.split()[1:] for line in texts(world, job) if " " in line}
+
+
+def proved(world, engine, check):
+    """What was asked for, and what is given unasked, as the program itself finds it."""
+    given = world.root / "given"
+    given.mkdir()
+    (given / "file").write_text("theirs\n")
+    world.own(given, given / "file")
+    world.program(PROVES, "proves.py")
+    program = "workdir: .\ncommand: [python3, proves.py]\n"
+    asked = f"  cap_add: [SYS_ADMIN]\n  volumes: ['{given}:/given:ro']\n  shm_size: 32MiB\n"
+    asked += "  run_options: [--ulimit, 'nofile=700:800', --ulimit, 'nproc=4096:4096']\n"
+    job = world.submit(job_file(world, engine, asked + "resources: {memory: 256MiB}\n" + program))
+    check("asked for: it runs", ended(world, job), log(world, job))
+    found = facts(world, job)
+    mine = world.user.get("user", 0)
+    held = not world.user  # an ordinary user's podman holds none with cgroups of version 1, and says so
+    check("shm_size", found["shm"] == [str(32 << 20)], found)
+    check("cap_add", found["admin"] == ["1"] or mine, found)
+    check("a volume, which may only be read", found["volume"][0] == "theirs" and "Read-only" in found["volume"][1:][0], found)
+    check("ulimits", found["files"] == ["700", "800"], found)
+    check("its submitter's ids", found["ids"] == [str(mine), str(mine)], found)
+    check("memory is the engine's to hold", str(256 << 20) in found.get("limit", []) or not held, found)
+    job = world.submit(job_file(world, engine, "resources: {memory: 256MiB}\n" + program))
+    check("unasked: it runs", ended(world, job), log(world, job))
+    found = facts(world, job)
+    check("shared memory is half of the job's memory", found["shm"] == [str(128 << 20)], found)
+    check("no capability", found["admin"] == ["0"], found)
+    job = world.submit(job_file(world, engine, program))
+    check("without a limit: it runs", ended(world, job), log(world, job))
+    found = facts(world, job)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    check("shared memory is half of the machine's", abs(int(found["shm"][0]) - memory // 2) < memory // 20, [found, memory])
+    nothing_left(world, engine, check, "proved")
+
+
+PARTS = {one.__name__: one for one in (proved, entry, user)}
 
 if __name__ == "__main__":
     play_parts(PARTS, PARTS)

@@ -91,7 +91,7 @@ checkpoints: {{quiet: {int(quiet * 1000)}ms, keep: {keep}}}
 {"outputs: [out]" if kept == "out" else ""}
 envs: {json.dumps(envs)}
 run: {start}
-"""
+{getattr(world, "container", "")}"""
 
 
 def python_once(known=[]):  # noqa: B006  # remembers

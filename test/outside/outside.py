@@ -5,9 +5,10 @@ command lines are killed and stopped, notices come, jobs are cancelled and contr
 programs leave evidence; oracle.py judges by it.
 
   outside.py [--jobs 200] [--seed 1] [--parallel 5] [--store s3|FOLDER]
-  outside.py --calm [--habits a,b] [--intervals 1,3,6,11] [--parallel 6]
+  outside.py --calm [--habits a,b] [--intervals 1,3,6,11] [--parallel 6] [--container podman|docker]
 
---calm saves each habit in peace, gives a notice, and prints what each pace would have lost."""
+--calm saves each habit in peace, gives a notice, and prints what each pace would have lost.
+--container: programs run in containers of that engine, whose /usr is this machine's."""
 
 import argparse
 import collections
@@ -151,6 +152,13 @@ def a_world(args):
             world.stoker("config", "set", "store", f"s3://{server.bucket}/team", check=True)
         elif args.store:
             world.stoker("config", "set", "store", str(pathlib.Path(args.store).resolve()), check=True)
+        if args.container:
+            from test.containers.engines import HOST_IMAGE, Engine, host_container
+
+            engine = Engine(args.container, world, HOST_IMAGE)
+            stack.callback(engine.close)
+            world.env.update(engine.env)
+            world.container = host_container(engine.name, [world.evidence])
         yield world
 
 
@@ -162,6 +170,7 @@ def main():
     parser.add_argument("--store", default="")
     parser.add_argument("--calm", action="store_true")
     parser.add_argument("--habits", default=",".join(jobs.HABITS))
+    parser.add_argument("--container", default="", choices=["", "podman", "docker"])
     parser.add_argument("--intervals", default="1,3,6,11")
     args = parser.parse_args()
     jobs.python_once()

@@ -13,6 +13,7 @@
 #include "container/docker_info.h"
 #include "container/engine_words.h"
 #include "container/inside.h"
+#include "sys/container/groups_left.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
 #include "sys/task/process_table.h"
@@ -157,7 +158,10 @@ Status Remove(const EngineFacts& engine, const std::string& id, const Patience& 
   Status why;
   for (int i = 0; i < kTries; ++i) {
     const auto said = patience.Ask(RemoveArgv(engine, id), kRemoveMs);
-    if (said.ok() && said->exit_code == 0) return Status::Ok();
+    if (said.ok() && said->exit_code == 0) {
+      RemoveGroupsOf(id);
+      return Status::Ok();
+    }
     if (!said.ok()) return said.status();
     why = EngineFailure(engine, "remove the container " + id, said->exit_code, said->err);
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "sys/container/groups_left.h"
 #include "sys/file.h"
 
 namespace stoker {
@@ -45,6 +46,24 @@ TEST_F(FakeEngine, ThatFailsOnceIsAskedAgain) {
                              flag + "\nexit 1");
   EXPECT_TRUE(RemoveContainers(engine, "/o").ok());
   EXPECT_EQ(Asked(), "ps\nrm\nrm\n");
+}
+
+TEST(GroupsLeft, EmptyOnesOfThatContainerGo) {
+  auto folder = sys::TempDir::Make();
+  ASSERT_TRUE(folder.ok());
+  const std::string id(64, 'a'), other(64, 'b'), root = folder->path();
+  for (const std::string& one : {"/memory/libpod-" + id + "/sub", "/pids/libpod-" + id,
+                                 "/memory/libpod-" + other, "/docker/" + id}) {
+    ASSERT_TRUE(sys::MakeDirs(root + one).ok());
+  }
+  ASSERT_TRUE(sys::WriteFileAtomic(root + "/docker/" + id + "/busy", "").ok());
+  RemoveGroupsOf(id.substr(1), root);
+  EXPECT_TRUE(sys::DirExists(root + "/pids/libpod-" + id)) << "not the whole id";
+  RemoveGroupsOf(id, root);
+  EXPECT_FALSE(sys::FileExists(root + "/memory/libpod-" + id));
+  EXPECT_FALSE(sys::FileExists(root + "/pids/libpod-" + id));
+  EXPECT_TRUE(sys::DirExists(root + "/memory/libpod-" + other));
+  EXPECT_TRUE(sys::DirExists(root + "/docker/" + id)) << "something is in it";
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace stoker {
+
+// Takes away the kernel's control groups of a container that its engine has removed: podman leaves
+// them behind where its conmon was killed. Only empty ones, found by the whole id in their names;
+// what may not be removed stays. `root`: where control groups are mounted.
+void RemoveGroupsOf(const std::string& id, const std::string& root = "/sys/fs/cgroup");
+
+}  // namespace stoker

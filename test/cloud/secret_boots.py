@@ -201,7 +201,7 @@ def test_less(lab, check):
 def test_doors(lab, check):
     """Of the index, and of the repository."""
     CLOUD.plant(lab)
-    for door, word in (("index", "401"), ("git", "git")):
+    for door, word in (("index", "(401)"), ("git", "git")):
         with CLOUD.module.World(lab, door) as world:
             job = submitted(world, 10, **{door: "another"})
             world.over(job)

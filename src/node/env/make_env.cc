@@ -31,7 +31,6 @@ Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
   const std::string why = output.empty() ? "" : WhyPipFailed(output);
   std::string next = why.empty() ? "Its last lines are in the log" : "All of it is in the log";
   if (const std::string advice = GitAdvice(output); !advice.empty()) next = advice;
-  if (const std::string advice = LoginAdvice(output); !advice.empty()) next = advice;
   return Status(Code::kInvalid,
                 what + " failed with exit code " + std::to_string(exit->ShellCode()) +
                     (why.empty() ? "" : ": " + why),
@@ -186,6 +185,36 @@ Status MakeFolder(const EnvMaker& by, EnvWay way, const Tools& tools, const std:
   return way == EnvWay::kWheel && packages ? FetchPip(by, tools.settings, venv) : Status::Ok();
 }
 
+// Of the indexes that it is given, which do not take the login that $NETRC has for them.
+constexpr char kAskIndexes[] =
+    "import base64, netrc, os, sys, urllib.error, urllib.parse as p, urllib.request as r\n"
+    "known = netrc.netrc(os.environ['NETRC'])\n"
+    "for url in sys.argv[1:]:\n"
+    "  user, _, word = known.authenticators(p.urlsplit(url).hostname)\n"
+    "  login = base64.b64encode((user + ':' + word).encode()).decode()\n"
+    "  try: r.urlopen(r.Request(url, headers={'Authorization': 'Basic ' + login}), timeout=10)\n"
+    "  except urllib.error.HTTPError as no:\n"
+    "    if no.code in (401, 403): print('(' + str(no.code) + '): ' + url)\n"
+    "  except OSError: pass\n";
+
+// Pip and uv say of an index that does not let them in only that it has no such package.
+Status OrShut(const Status& done, const EnvMaker& by, const std::vector<AddressLogin>& logins,
+              const std::string& output) {
+  std::vector<std::string> argv = {"python3", "-c", kAskIndexes};
+  for (const AddressLogin& login : logins) {
+    if (!login.git) argv.push_back(login.url);
+  }
+  const bool none = output.find("(from versions: none)") != std::string::npos ||
+                    output.find("not found in the package registry") != std::string::npos;
+  if (done.ok() || argv.size() == 3 || !none) return done;
+  TextSink said;
+  (void)by.step.Run(by.Command(std::move(argv)), said);
+  if (!StartsWith(said.text, "(")) return done;
+  return done.WithNext("The index does not let in who asks " +
+                       Printable(CutText(said.text.substr(0, said.text.find('\n')), 200)) +
+                       ". Look at the secret that is its password");
+}
+
 Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
   std::string file = wanted.requirements;
   if (HashesOfSome(wanted)) {
@@ -208,7 +237,9 @@ Status InstallByPip(const EnvMaker& by, const EnvWanted& wanted) {
     value = TakeLogins(value, VariablesOf(by.env), &logins);
   }
   const auto installed = by.step.Run(command, progress, [&progress] { progress.Tick(); });
-  return MustSucceed("pip install -r " + wanted.source, installed, tail.Tail());
+  const std::string output = tail.Tail();
+  return OrShut(MustSucceed("pip install -r " + wanted.source, installed, output), by,
+                wanted.logins, output);
 }
 
 Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) {
@@ -227,7 +258,7 @@ Status Install(const EnvMaker& by, const Tools& tools, const EnvWanted& wanted) 
     by.Say("uv does not read " + wanted.source + " as it is: pip is asked");
     return InstallByPip(by, wanted);
   }
-  return MustSucceed(what, **installed, output);
+  return OrShut(MustSucceed(what, **installed, output), by, wanted.logins, output);
 }
 
 void SayBuilt(const EnvMaker& by, const std::string& venv,

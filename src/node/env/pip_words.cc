@@ -135,16 +135,6 @@ std::string WhyPipFailed(std::string_view output) {
   return Joined(lines);
 }
 
-std::string LoginAdvice(std::string_view output) {
-  constexpr std::string_view kSaid = "Credentials not correct for ";
-  const size_t at = output.find(kSaid);
-  if (at == std::string_view::npos) return "";
-  const std::string_view rest = output.substr(at + kSaid.size());
-  const std::string url(rest.substr(0, rest.find_first_of(" \t\r\n")));
-  return "The index does not let in who asks (401): " + CutText(Printable(url), 200) +
-         ". Look at the secret that is its password: docs/secrets.md, Git and indexes";
-}
-
 std::string GitAdvice(std::string_view output) {
   // In the words of git, setuptools_scm and what is built on it, pbr, dunamai, pdm, versioningit,
   // GitPython, and of a setup.py that asks git by itself.

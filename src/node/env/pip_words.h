@@ -16,10 +16,6 @@ std::string PackageErrors(std::string_view output);
 // else the last three lines. One line, at most 600 bytes.
 std::string WhyPipFailed(std::string_view output);
 
-// Of an index that does not take the login that pip gave it, or asks for one: what to do; "" when
-// none said so. Pip itself only tells that it has found no package.
-std::string LoginAdvice(std::string_view output);
-
 // What to do when a build failed because it looked for a git repository, which a job's folder is
 // not; "" when that is not why.
 std::string GitAdvice(std::string_view output);

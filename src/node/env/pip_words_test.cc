@@ -90,11 +90,6 @@ TEST(PipWords, PipsOwn) {
             "ERROR: Could not find x / ERROR: No matching x");
   EXPECT_EQ(WhyPipFailed("a\nb\nc\nd\n"), "b / c / d");
   EXPECT_EQ(PackageErrors("a\nb\nc\nd\n"), "");
-  EXPECT_EQ(LoginAdvice("no login"), "");
-  EXPECT_NE(
-      LoginAdvice("WARNING: 401 Error, Credentials not correct for http://h/simple/x/\nERROR: y")
-          .find("(401): http://h/simple/x/. "),
-      std::string::npos);
   EXPECT_EQ(WhyPipFailed(""), "");
   EXPECT_LE(WhyPipFailed("ERROR: " + std::string(9000, 'x')).size(), 610U);
 }

@@ -44,12 +44,14 @@ class Bucketed(World):
         self.program(PROGRAM)
         (self.work / "forms").write_text(planted.packed_forms())
 
-    def needs(self, more=""):
-        """A private index, where a package must be built with another one, and a private repository."""
+    def needs(self, more="", **wrong):
+        """A private index, where a package must be built with another one, and a private repository.
+        `wrong`: of one of them, the password that it knows."""
         files = {"ready-1.0-py3-none-any.whl": wheel("ready"), "built-1.0.tar.gz": sdist("built", "ready")}
-        index = Index.serve("127.0.0.1", password=planted.SECRETS["PIP_PASSWORD"], files=files, slow=0.1)
+        index = Index.serve("127.0.0.1", password=wrong.get("index", planted.SECRETS["PIP_PASSWORD"]), files=files, slow=0.1)
         repository(self.root / "git", "fromgit", source("fromgit", "ready"))
-        git = Git.serve("127.0.0.1", password=planted.SECRETS["GIT_TOKEN"], root=str(self.root / "git"), slow=0.1)
+        knows = wrong.get("git", planted.SECRETS["GIT_TOKEN"])
+        git = Git.serve("127.0.0.1", password=knows, root=str(self.root / "git"), slow=0.1)
         (self.work / "requirements.txt").write_text(
             f"--index-url http://me:${{PIP_PASSWORD}}@127.0.0.1:{index.server_port}/simple/\n{more}ready\nbuilt\n"
             f"fromgit @ git+http://me:${{GIT_TOKEN}}@127.0.0.1:{git.server_port}/fromgit.git@main\n"
@@ -111,6 +113,20 @@ def test_uv(results, server):
 
 def test_pip(results, server):
     by("pip", server, results.check)
+
+
+def test_doors(results, server):
+    """What does not let the job in is said, before training."""
+    for tool, door, word in (("pip", "index", "does not let in who asks (401)"), ("uv", "index", "does not let in who asks (401)"), ("uv", "git", "git")):
+        with Bucketed(server) as world:
+            world.needs("--prefer-binary\n" if tool == "pip" else "", **{door: "another"})
+            job = world.begun()
+            code = world.stoker("wait", job, timeout=120).returncode
+            told = world.stoker("show", job).stdout
+            good = code != 0 and word in told and "the sum is" not in world.stoker("logs", job).stdout
+            results.check(f"{tool}: the {door} does not let it in", good, (told, said(world, job)))
+            leaks = planted.found_in({"show": told.encode(), "log": said(world, job).encode()})
+            results.check("  without a secret", not leaks, leaks)
 
 
 if __name__ == "__main__":

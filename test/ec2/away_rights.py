@@ -47,7 +47,9 @@ def acts(lab, world, keys):
     lab.lose("rights/active/")
     lab.lose("rights/away/")
     words, came = "", []
-    job = json.loads(placed(lab, world, "m5.large", "").stdout)["id"]
+    asked = placed(lab, world, "m5.large", "")
+    job = json.loads(asked.stdout)["id"]
+    world.wait_for(f"a machine: {asked.stderr}", lambda: lab.machines(job) or world.stoker("show", job) is None, 30, 1)
     (first,) = lab.machines(job)
     orphan = lab.machines(submit(world))[0]
     lab.lose("rights/", orphan.tags["stoker-job"])

@@ -83,6 +83,7 @@ Verb GcVerb();
 Verb ControllerVerb();
 Verb DoctorVerb();
 Verb ConfigVerb();
+Verb NotifyVerb();
 Verb CompletionVerb();
 Verb VersionVerb();
 

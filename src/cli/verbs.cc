@@ -7,11 +7,11 @@ namespace stoker::cli {
 
 std::vector<Verb> AllVerbs() {
   constexpr Verb (*kMakers[])() = {
-      RunVerb,         LsVerb,      ShowVerb,       LogsVerb,   MetricsVerb, CompareVerb,
-      TensorboardVerb, WaitVerb,    CancelVerb,     RetryVerb,  RenameVerb,  NoteVerb,
-      TagVerb,         PreemptVerb, MoveVerb,       SshVerb,    GetVerb,     CheckpointsVerb,
-      PlacesVerb,      UiVerb,      SyncVerb,       RmVerb,     GcVerb,      ControllerVerb,
-      DoctorVerb,      ConfigVerb,  CompletionVerb, VersionVerb};
+      RunVerb,         LsVerb,      ShowVerb,   LogsVerb,       MetricsVerb, CompareVerb,
+      TensorboardVerb, WaitVerb,    CancelVerb, RetryVerb,      RenameVerb,  NoteVerb,
+      TagVerb,         PreemptVerb, MoveVerb,   SshVerb,        GetVerb,     CheckpointsVerb,
+      PlacesVerb,      UiVerb,      SyncVerb,   RmVerb,         GcVerb,      ControllerVerb,
+      DoctorVerb,      ConfigVerb,  NotifyVerb, CompletionVerb, VersionVerb};
   std::vector<Verb> verbs;  // a list in braces would be copied, with all its words
   verbs.reserve(std::size(kMakers));
   for (const auto make : kMakers) verbs.push_back(make());

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ledger/index.h"
 
 namespace stoker {
 namespace {
 
 constexpr size_t kMostLines = 10;
+constexpr Duration kAskWarnings = Duration::Seconds(30);
 constexpr Duration kFirstPause = Duration::Seconds(5);
 constexpr Duration kLongestPause = Duration::Minutes(1);
 
@@ -73,9 +75,12 @@ std::string Whom(const NotifySpec& to) {
 std::vector<Teller::Due> Teller::DueOf(const Job& job, const JobSpec& spec, WallTime now) const {
   std::vector<Due> due;
   const auto over = over_.find(job.id);
+  const auto warned = warned_.find(job.id);
+  static const std::vector<std::string> kNone;
+  const auto& warnings = warned == warned_.end() ? kNone : warned->second.texts;
   for (size_t entry = 0; entry < spec.notify.size(); ++entry) {
     const NotifySpec& to = spec.notify[entry];
-    for (JobEvent& event : EventsOf(job, to.no_machine, now)) {
+    for (JobEvent& event : EventsOf(job, to.no_machine, warnings, now)) {
       const int number = static_cast<int>(entry);
       if (!Wants(to, event)) continue;
       if (over != over_.end() && over->second.contains({event.key, number})) continue;
@@ -85,7 +90,27 @@ std::vector<Teller::Due> Teller::DueOf(const Job& job, const JobSpec& spec, Wall
   return due;
 }
 
+// What rules that only warn have said is not in the record, but in what is told of the metrics.
+void Teller::LearnWarnings(const Job& job, const JobSpec& spec) {
+  const bool warns = std::any_of(spec.stop_when.begin(), spec.stop_when.end(),
+                                 [](const StopRuleSpec& rule) { return rule.warn; });
+  const bool wanted = std::any_of(spec.notify.begin(), spec.notify.end(), [](const NotifySpec& to) {
+    return std::find(to.on.begin(), to.on.end(), "rule") != to.on.end();
+  });
+  if (!warns || !wanted) return;
+  Warned& warned = warned_[job.id];
+  const MonoTime now = clock_.Mono();
+  const bool soon = warned.asked.ms > 0 && now - warned.asked < kAskWarnings;
+  if (warned.last || (soon && !IsFinal(job.state))) return;
+  warned.asked = now;
+  const auto totals = ReadMetricTotals(ledger_.store(), job.id);
+  if (!totals.ok()) return;  // the next look asks again
+  warned.texts = totals->warnings;
+  warned.last = IsFinal(job.state);
+}
+
 bool Teller::Pending(const Job& job, const JobSpec& spec, WallTime now) {
+  LearnWarnings(job, spec);
   if (spec.notify.empty() || DueOf(job, spec, now).empty()) return false;
   return !Learn(job).ok() || !DueOf(job, spec, now).empty();
 }
@@ -157,6 +182,7 @@ Result<bool> Teller::TellOne(const Job& job, const JobSpec& spec, const Due& due
 Result<Teller::Told> Teller::Tell(const Job& job, const JobSpec& spec, WallTime now,
                                   const std::vector<ReportSeen>& reports) {
   Told told;
+  LearnWarnings(job, spec);
   if (spec.notify.empty() || DueOf(job, spec, now).empty()) return told;
   STOKER_TRY(Learn(job));
   const MonoTime begun = clock_.Mono();
@@ -179,6 +205,7 @@ Result<Teller::Told> Teller::Tell(const Job& job, const JobSpec& spec, WallTime 
 
 void Teller::KeepOnly(const std::set<std::string>& jobs) {
   std::erase_if(over_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+  std::erase_if(warned_, [&](const auto& entry) { return !jobs.contains(entry.first); });
   std::erase_if(unwritten_, [&](const auto& entry) { return !jobs.contains(entry.first); });
 }
 

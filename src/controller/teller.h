@@ -57,6 +57,7 @@ class Teller {
   };
   std::vector<Due> DueOf(const Job& job, const JobSpec& spec, WallTime now) const;
   Status Learn(const Job& job);
+  void LearnWarnings(const Job& job, const JobSpec& spec);
   Result<bool> TellOne(const Job& job, const JobSpec& spec, const Due& due, WallTime now,
                        const std::vector<ReportSeen>& reports, Told* told);
 
@@ -65,6 +66,12 @@ class Teller {
   Clock& clock_;
   using Key = std::pair<std::string, int>;     // event, entry
   std::map<std::string, std::set<Key>> over_;  // by job, once it was learned
+  struct Warned {
+    std::vector<std::string> texts;
+    MonoTime asked;
+    bool last = false;  // asked for once the job had ended
+  };
+  std::map<std::string, Warned> warned_;  // by job, of those that want it
   // What became of a try where that could not be written.
   std::map<std::string, std::map<Key, Notified>> unwritten_;
 };

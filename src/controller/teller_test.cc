@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ledger/index.h"
 #include "test/controller/controller_kit.h"
 
 namespace stoker {
@@ -125,6 +126,34 @@ TEST_F(TellerTest, OneThatWasBegunIsTakenOver) {
   Pass(kSendingFor.ms / 1000);
   EXPECT_EQ(notifier_.sent.size(), 1U);
   EXPECT_EQ(ReadNotified(*ledger_, job_, "end", 0)->tries, 2);
+}
+
+// What rules that only warn have said is told of the job that goes on.
+TEST_F(TellerTest, ARuleThatWarnsIsToldOnce) {
+  spec_.stop_when = {{"loss is above 1", true}};
+  spec_.notify[0].on = {"end", "rule"};
+  text_ = PrintJobSpec(spec_);
+  Job job = Record(job_);
+  (void)RemoveActive(*ledger_, job_);
+  job.id = job_ = "job2";
+  job.spec_digest = Sha256Hex(text_);
+  job.attempts.clear(), job.launches.clear(), job.requests.clear();
+  ASSERT_TRUE(CreateJob(*ledger_, job, text_).ok());
+  Pass();
+  EXPECT_TRUE(notifier_.sent.empty());
+  MetricTotals totals;
+  totals.warnings = {"loss is 1.5"};
+  ASSERT_TRUE(store_.Put(paths::MetricTotals(job_), EncodeMetricTotals(totals)).ok());
+  for (int i = 0; i < 3; ++i) Pass(31);
+  EXPECT_EQ(notifier_.sent, (std::vector<std::string>{"job2-rule-1 to http://a/"}));
+  totals.warnings.emplace_back("loss is 2.5");
+  ASSERT_TRUE(store_.Put(paths::MetricTotals(job_), EncodeMetricTotals(totals)).ok());
+  End(EndReason::kCompleted);
+  for (int i = 0; i < 3; ++i) Pass(1);
+  EXPECT_EQ(notifier_.sent,
+            (std::vector<std::string>{"job2-rule-1 to http://a/", "job2-rule-2 to http://a/",
+                                      "job2-end to http://a/"}));
+  EXPECT_FALSE(IsActive());
 }
 
 TEST_F(TellerTest, WhoLacksTheSecretLeavesItToOthersAndItIsGivenUpInTheEnd) {

@@ -7,25 +7,30 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace stoker {
 namespace {
 
-Result<std::vector<TcpAddress>> LookUp(const std::string& host, int port) {
+// More than so many are waited for at once by a process whose name servers do not answer.
+constexpr int kMostLookUps = 64;
+
+// `numeric`: of a number alone, which asks nobody.
+Result<std::vector<TcpAddress>> LookUp(const std::string& host, int port, bool numeric) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0);
   addrinfo* found = nullptr;
-  const std::string service = std::to_string(port);
-  int error = 0;
-  for (const int flags : {AI_NUMERICHOST | AI_NUMERICSERV, AI_NUMERICSERV}) {
-    hints.ai_flags = flags;
-    error = getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
-    if (error == 0) break;
-  }
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
     return Status(Code::kUnavailable, "looking up " + host + ": " + gai_strerror(error));
   }
@@ -39,6 +44,35 @@ Result<std::vector<TcpAddress>> LookUp(const std::string& host, int port) {
     out.push_back(address);
   }
   return out;
+}
+
+// The system's look-up knows no deadline, so it has a thread of its own, which is left to itself
+// where it takes too long: it ends when the resolver gives up.
+Result<std::vector<TcpAddress>> LookUpWithin(const std::string& host, int port,
+                                             const Deadline& deadline) {
+  auto number = LookUp(host, port, true);
+  if (number.ok()) return number;
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable bell;
+    std::optional<Result<std::vector<TcpAddress>>> found;
+  };
+  static std::atomic<int> waiting{0};
+  const Status late(Code::kTimeout, "looking up " + host + ": no name server answered in time");
+  if (waiting >= kMostLookUps) return late;
+  const auto shared = std::make_shared<Shared>();
+  ++waiting;
+  std::thread([shared, host, port] {
+    auto found = LookUp(host, port, false);
+    --waiting;
+    const std::lock_guard lock(shared->mutex);
+    shared->found = std::move(found);
+    shared->bell.notify_all();
+  }).detach();
+  std::unique_lock lock(shared->mutex);
+  shared->bell.wait_for(lock, std::chrono::milliseconds(deadline.remaining_ms()),
+                        [&] { return shared->found.has_value(); });
+  return shared->found ? std::move(*shared->found) : late;
 }
 
 // All attempts to reach one host.
@@ -139,7 +173,7 @@ Result<Socket> ConnectToAny(const std::vector<TcpAddress>& addresses, const Dead
 }
 
 Result<Socket> ConnectTcp(const std::string& host, int port, const Deadline& deadline) {
-  STOKER_ASSIGN(const std::vector<TcpAddress> addresses, LookUp(host, port));
+  STOKER_ASSIGN(const std::vector<TcpAddress> addresses, LookUpWithin(host, port, deadline));
   auto socket = ConnectToAny(TakeTurns(addresses), deadline);
   if (!socket.ok()) return socket.status().WithContext(host + ":" + std::to_string(port));
   return socket;

@@ -30,9 +30,9 @@ std::vector<TcpAddress> TakeTurns(const std::vector<TcpAddress>& addresses);
 // else why the last one failed.
 Result<Socket> ConnectToAny(const std::vector<TcpAddress>& addresses, const Deadline& deadline);
 
-// `host` may be a name; numbers are tried without any look-up. The look-up is the system's, which
-// knows no deadline (resolv.conf says how long it tries): what it takes is lost for connecting.
-// kUnavailable, kTimeout.
+// `host` may be a name; numbers are tried without any look-up. The look-up is the system's: what it
+// takes is lost for connecting, and the deadline cuts it off (a thread of its own goes on until the
+// timeouts of resolv.conf are over). kUnavailable, kTimeout.
 Result<Socket> ConnectTcp(const std::string& host, int port, const Deadline& deadline);
 
 }  // namespace stoker

@@ -17,7 +17,7 @@
 namespace stoker {
 
 struct HttpTimeouts {
-  // Connecting and the TLS handshake. A look-up uses it up, but is not cut off by it.
+  // A look-up, connecting and the TLS handshake.
   Duration connect = Duration::Seconds(10);
   Duration first_byte = Duration::Seconds(60);  // from the last byte sent to the answer's first
   Duration stall = Duration::Seconds(30);       // no byte moves in the middle of something

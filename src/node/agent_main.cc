@@ -165,9 +165,11 @@ int RunAgent(const std::string& dir) {
   controller.ForgetWith([&](const Job& job, const JobSpec& spec) {
     return RemoveJobSecrets((*ledger)->id(), job, OwnSecretNames(spec), request.ask.place.provider);
   });
-  const auto notifier = MakeNotifier([&](const Job& job, const SecretSpec& secret) {
-    return FindJobSecret(traits.state_dir, (*ledger)->id(), job, secret, request.ask.place);
-  });
+  const auto notifier = MakeNotifier(
+      [&](const Job& job, const SecretSpec& secret) {
+        return FindJobSecret(traits.state_dir, (*ledger)->id(), job, secret, request.ask.place);
+      },
+      OpenAnyTopic);
   controller.TellThrough(*notifier);
   TaskLimiter limiter;
   TaskLimiter* limits = traits.shared ? &limiter : nullptr;

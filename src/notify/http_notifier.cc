@@ -27,6 +27,8 @@ json WebhookOf(const Notification& what) {
   return body;
 }
 
+bool IsTopic(const NotifySpec& to) { return to.kind == "sns" || to.kind == "pubsub"; }
+
 // Slack's markup has three characters of its own; what is between backquotes is shown as it is.
 std::string ForSlack(const std::string& text) {
   std::string out;
@@ -83,15 +85,29 @@ HttpRequest NotificationRequest(const std::string& kind, const std::string& targ
   return request;
 }
 
-std::unique_ptr<Notifier> MakeNotifier(HttpNotifier::FindSecret secrets) {
+std::unique_ptr<Notifier> MakeNotifier(HttpNotifier::FindSecret secrets, OpenTopic topics) {
   HttpPoolOptions options = SystemPoolOptions("");
   options.timeouts = {Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)};
   options.max_body_bytes = 1 << 20;
-  return std::make_unique<HttpNotifier>(std::move(options), std::move(secrets));
+  return std::make_unique<HttpNotifier>(std::move(options), std::move(secrets), std::move(topics));
 }
 
-HttpNotifier::HttpNotifier(HttpPoolOptions options, FindSecret secrets)
-    : pool_(std::move(options)), secrets_(std::move(secrets)) {}
+HttpNotifier::HttpNotifier(HttpPoolOptions options, FindSecret secrets, OpenTopic topics)
+    : pool_(std::move(options)), secrets_(std::move(secrets)), topics_(std::move(topics)) {}
+
+// Null where this process cannot publish to it: asked once a minute.
+Topic* HttpNotifier::TopicOf(const NotifySpec& to) {
+  const auto asked = missing_.find(to.to);
+  const auto now = std::chrono::steady_clock::now();
+  if (!topics_ || (asked != missing_.end() && now - asked->second < kAskAgain)) return nullptr;
+  auto& topic = open_[to.to];
+  if (!topic) {
+    auto opened = topics_(to.kind, to.to);
+    if (opened.ok() && *opened != nullptr && (*opened)->Knows()) topic = std::move(*opened);
+  }
+  if (!topic) missing_[to.to] = now;
+  return topic.get();
+}
 
 Result<std::optional<std::string>> HttpNotifier::UrlOf(const Job& job, const JobSpec& spec,
                                                        const NotifySpec& to) {
@@ -117,12 +133,20 @@ Result<std::optional<std::string>> HttpNotifier::UrlOf(const Job& job, const Job
 }
 
 bool HttpNotifier::Knows(const Job& job, const JobSpec& spec, const NotifySpec& to) {
+  if (IsTopic(to)) return TopicOf(to) != nullptr;
   const auto url = UrlOf(job, spec, to);
   return !url.ok() || url->has_value();
 }
 
 Status HttpNotifier::Send(const Job& job, const JobSpec& spec, const NotifySpec& to,
                           const Notification& what) {
+  if (IsTopic(to)) {
+    Topic* const topic = TopicOf(to);
+    if (topic == nullptr) return Status(Code::kInvalid, "this machine has no credentials for it");
+    const Status sent = topic->Publish(what, Text(WebhookOf(what)));
+    // Another who looks may have the right that this one lacks.
+    return sent.Is(Code::kDenied) ? Status(Code::kUnavailable, sent.message(), sent.next()) : sent;
+  }
   STOKER_ASSIGN(const std::optional<std::string> text, UrlOf(job, spec, to));
   if (!text) return Status(Code::kInvalid, "this machine does not have " + to.to);
   // A webhook's key may be its query, which no other address here has.

@@ -33,6 +33,8 @@ std::string LastRefusal(const Job& job) {
 JobEvent EndOf(const Job& job) {
   JobEvent event{{"end"}, "end", job.ended.value_or(WallTime{}), 0, "", "stoker show " + job.id};
   if (job.state == JobState::kFailed) event.is.push_back("failure");
+  const bool rule = job.result && job.result->reason == EndReason::kStoppedByRule;
+  if (rule) event.is.push_back("rule");
   if (!job.attempts.empty()) event.attempt = job.attempts.back().number;
   event.text = Title(job) + " " + std::string(Name(job.state)) + " after " +
                HumanDuration(event.at - job.created);
@@ -86,8 +88,17 @@ bool LacksMachine(const Job& job, const Attempt& attempt) {
 
 }  // namespace
 
-std::vector<JobEvent> EventsOf(const Job& job, Duration no_machine, WallTime now) {
+std::vector<JobEvent> EventsOf(const Job& job, Duration no_machine,
+                               const std::vector<std::string>& warnings, WallTime now) {
   std::vector<JobEvent> events;
+  for (size_t n = 0; n < warnings.size(); ++n) {
+    events.push_back({{"rule"},
+                      "rule-" + std::to_string(n + 1),
+                      job.ended.value_or(now),
+                      0,
+                      Title(job) + ": a rule that only warns: " + Printable(warnings[n]),
+                      "stoker metrics " + job.id});
+  }
   const bool over = IsFinal(job.state);
   for (const Attempt& attempt : job.attempts) {
     const bool last = &attempt == &job.attempts.back();

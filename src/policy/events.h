@@ -14,15 +14,17 @@ namespace stoker {
 
 struct JobEvent {
   std::vector<std::string> is;  // of kNotifyEvents: a job that has failed has also ended
-  std::string key;              // "end", "failure-2", "interruption-3", "no_machine-3"
+  std::string key;              // "end", "failure-2", "interruption-3", "no_machine-3", "rule-1"
   WallTime at;                  // store's clock
   int attempt = 0;              // 0 = of none
   std::string text;             // one line, printable
   std::string next;             // the command that comes next
 };
 
-// In the order in which they came. `no_machine`: so long without one is an event.
-std::vector<JobEvent> EventsOf(const Job& job, Duration no_machine, WallTime now);
+// In the order in which they came. `no_machine`: so long without one is an event. `warnings`: what
+// rules that only warn have said, in their order (MetricTotals::warnings).
+std::vector<JobEvent> EventsOf(const Job& job, Duration no_machine,
+                               const std::vector<std::string>& warnings, WallTime now);
 
 // Whether `to` is told of such an event.
 bool Wants(const NotifySpec& to, const JobEvent& event);

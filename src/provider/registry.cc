@@ -6,9 +6,11 @@
 #include "provider/ec2/ec2_broker.h"
 #include "provider/ec2/ec2_platform.h"
 #include "provider/ec2/lines/cloudwatch.h"
+#include "provider/ec2/lines/sns.h"
 #include "provider/gce/broker/gce_broker.h"
 #include "provider/gce/gce_platform.h"
 #include "provider/gce/lines/cloud_logging.h"
+#include "provider/gce/lines/pubsub.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_broker.h"
 #include "provider/local/local_machine.h"
@@ -51,14 +53,16 @@ std::vector<ProviderLine>& Lines() {
        {},
        nullptr,
        {LambdaMain, MakeLambdaHost},
-       {OpenCloudWatch, CloudWatchQuery}},
+       {OpenCloudWatch, CloudWatchQuery},
+       {"sns", OpenSns}},
       {kGceBroker,
        MakeGceBroker,
        FindGcePlatform,
        {},
        nullptr,
        {},
-       {OpenCloudLogging, CloudLoggingQuery}},
+       {OpenCloudLogging, CloudLoggingQuery},
+       {"pubsub", OpenPubSub}},
   };
   return lines;
 }
@@ -77,6 +81,13 @@ ProviderCloudLog CloudLogOf(std::string_view provider) {
     if (line.traits.name == provider) return line.cloud_log;
   }
   return {};
+}
+
+Result<std::unique_ptr<Topic>> OpenAnyTopic(const std::string& kind, const std::string& name) {
+  for (const ProviderLine& line : Registry()) {
+    if (line.topic.kind != nullptr && line.topic.kind == kind) return line.topic.open(name);
+  }
+  return std::unique_ptr<Topic>();
 }
 
 std::vector<const Allocations*> AllAllocations() {

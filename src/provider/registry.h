@@ -16,6 +16,7 @@
 #include "port/clock.h"
 #include "port/cloud_log.h"
 #include "port/node_platform.h"
+#include "port/topic.h"
 
 namespace stoker {
 
@@ -42,6 +43,12 @@ struct ProviderCloudLog {
   CloudLogQuery (*query)(const CloudLogPlace& place) = nullptr;
 };
 
+// Topics of its cloud for `notify`; nullptrs: it has none.
+struct ProviderTopic {
+  const char* kind = nullptr;  // of an entry of `notify`
+  Result<std::unique_ptr<Topic>> (*open)(const std::string& name) = nullptr;
+};
+
 struct ProviderLine {
   const BrokerTraits& traits;
   std::unique_ptr<Broker> (*make)(const ProviderOptions& options, Clock& clock);
@@ -53,6 +60,7 @@ struct ProviderLine {
   const Allocations& (*allocations)() = nullptr;
   ProviderAway away{};
   ProviderCloudLog cloud_log{};
+  ProviderTopic topic{};
 };
 
 // All providers, in the order in which people see them. Its lines live as long as the process.
@@ -64,6 +72,9 @@ bool AddProvider(const ProviderLine& line);
 
 // Of the provider of that name.
 ProviderCloudLog CloudLogOf(std::string_view provider);
+
+// Of any provider: an OpenTopic.
+Result<std::unique_ptr<Topic>> OpenAnyTopic(const std::string& kind, const std::string& name);
 
 // Those of all lines that have any.
 std::vector<const Allocations*> AllAllocations();

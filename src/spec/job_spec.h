@@ -106,14 +106,14 @@ inline constexpr HookName kHookNames[] = {{"on_notice", &HooksSpec::on_notice},
 // Whom what is told of the job.
 struct NotifySpec {
   static constexpr Duration kNoMachine = Duration::Minutes(15);
-  std::string kind;                  // "webhook", "slack", "ntfy"
-  std::string to;                    // a URL; or "$NAME", of a secret that is one
+  std::string kind;                  // "webhook", "slack", "ntfy", "sns", "pubsub"
+  std::string to;                    // a URL; "$NAME", of a secret that is one; a topic's name
   std::vector<std::string> on;       // of kNotifyEvents, in their order; never empty
   Duration no_machine = kNoMachine;  // so long without a machine is an event
   bool operator==(const NotifySpec&) const = default;
 };
-inline constexpr std::string_view kNotifyEvents[] = {"end", "failure", "interruption",
-                                                     "no_machine"};
+inline constexpr std::string_view kNotifyEvents[] = {"end", "failure", "interruption", "no_machine",
+                                                     "rule"};
 
 // Whether a secret has to be known for as long as events are told.
 inline bool TellsBySecret(const std::vector<NotifySpec>& notify) {

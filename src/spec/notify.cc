@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `notify`: whom what is told. A map for each, or a list of them.
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "base/text.h"
@@ -19,6 +20,8 @@ constexpr Duration kLongestWait = Duration::Hours(24 * 30);
 struct Kind {
   const char* name;
   const char* example;
+  bool (*fits)(const std::string&);
+  bool secret = true;  // its address may be one
 };
 
 bool IsUrl(const std::string& to) {
@@ -27,10 +30,31 @@ bool IsUrl(const std::string& to) {
          to.find('@') == std::string::npos;
 }
 
+// "arn:aws:sns:us-east-1:123456789012:my-topic"
+bool IsTopicArn(const std::string& to) {
+  const std::vector<std::string> parts = Split(to, ':');
+  const bool named = parts.size() == 6 && parts[0] == "arn" && parts[2] == "sns";
+  const std::string& topic = parts.back();
+  return named && IsSafeName(parts[1]) && IsSafeName(parts[3]) && parts[4].size() == 12 &&
+         WholeNumber(parts[4], 0, 999'999'999'999) && !topic.empty() &&
+         std::all_of(topic.begin(), topic.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+         });
+}
+
+// "projects/my-project/topics/my-topic"
+bool IsTopicPath(const std::string& to) {
+  const std::vector<std::string> parts = Split(to, '/');
+  return parts.size() == 4 && parts[0] == "projects" && IsSafeName(parts[1]) &&
+         parts[2] == "topics" && IsSafeName(parts[3]);
+}
+
 constexpr Kind kKinds[] = {
-    {"webhook", "https://example.org/hook"},
-    {"slack", "$SLACK_URL"},
-    {"ntfy", "https://ntfy.sh/my-topic"},
+    {"webhook", "https://example.org/hook", IsUrl},
+    {"slack", "$SLACK_URL", IsUrl},
+    {"ntfy", "https://ntfy.sh/my-topic", IsUrl},
+    {"sns", "arn:aws:sns:us-east-1:123456789012:my-topic", IsTopicArn, false},
+    {"pubsub", "projects/my-project/topics/my-topic", IsTopicPath, false},
 };
 
 void ReadTarget(const YamlNode& node, const Kind& kind, Judge judge, SpecReader* reader,
@@ -45,15 +69,16 @@ void ReadTarget(const YamlNode& node, const Kind& kind, Judge judge, SpecReader*
   }
   one->kind = kind.name;
   one->to = *line;
-  if (StartsWith(*line, "$")) {
+  if (StartsWith(*line, "$") && kind.secret) {
     YamlNode name = node;
     name.text = line->substr(1);
-    const auto same = [&](const SecretSpec& one) { return one.name == name.text; };
+    const auto same = [&](const SecretSpec& known) { return known.name == name.text; };
     if (std::none_of(spec->secrets.begin(), spec->secrets.end(), same))
       SetSecret(name, "", judge, reader, spec);
-  } else if (!IsUrl(*line)) {
+  } else if (!kind.fits(*line)) {
     reader->Error(node, "'" + what + "' cannot be " + Quoted(*line),
-                  std::string("Write ") + kind.example + ", or $NAME of a secret that has it");
+                  std::string("Write ") + kind.example +
+                      (kind.secret ? ", or $NAME of a secret that has it" : ""));
   } else if (judge == Judge::kSubmitted && MayBeSecret("", *line)) {
     YamlNode place = node;
     place.text.clear();
@@ -98,7 +123,7 @@ void ReadOne(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spe
   reader->ReadMap(node, "notify", fields, {});
   if (one.kind.empty() && reader->errors().size() == errors) {
     reader->Error(node, "an entry of 'notify' does not say whom",
-                  "Give it one of webhook, slack, ntfy");
+                  "Give it one of webhook, slack, ntfy, sns, pubsub");
   }
   spec->notify.push_back(std::move(one));
 }
@@ -106,10 +131,25 @@ void ReadOne(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spe
 }  // namespace
 
 void ReadNotify(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec) {
+  spec->notify.clear();  // what the settings say
   if (node.IsMap()) return ReadOne(node, judge, reader, spec);
   if (!reader->ExpectList(node, "notify", "[{slack: $SLACK_URL}]")) return;
   if (!reader->ExpectAtMost(node, "notify", node.items.size(), kMostNotified)) return;
   for (const YamlNode& item : node.items) ReadOne(item, judge, reader, spec);
+}
+
+void AddNotifySecrets(JobSpec* spec) {
+  for (const NotifySpec& one : spec->notify) {
+    if (one.to[0] == '$' && !HasSecret(*spec, one.to.substr(1)))
+      spec->secrets.push_back({one.to.substr(1), ""});
+  }
+}
+
+std::string NotifyText(const NotifySpec& one) {
+  std::vector<std::string> on;
+  for (const std::string& event : one.on) on.push_back(JsonString(event));
+  return "{" + one.kind + ": " + JsonString(one.to) + ", on: [" + Join(on, ", ") +
+         "], no_machine: " + FormatDuration(one.no_machine) + "}";
 }
 
 }  // namespace stoker

@@ -312,6 +312,7 @@ void KeepOnlyWhatIsLent(ParseState* state) {
 
 void FinishSpec(ParseState* state) {
   JobSpec& spec = state->spec;
+  AddNotifySecrets(&spec);
   FinishSecrets(state);
   for (const auto& [name, key] : state->unset) {
     const bool secret = !SecretInEnv(name, "x").empty();

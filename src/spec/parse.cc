@@ -252,6 +252,7 @@ void ApplyDefaults(ParseState* state) {
   JobSpec& spec = state->spec;
   if (defaults.infra) spec.resources.infra = *defaults.infra;
   if (defaults.recovery) spec.recovery = *defaults.recovery;
+  spec.notify = defaults.notify;
   if (defaults.keep) spec.checkpoints.keep = *defaults.keep;
   if (defaults.stop_grace) spec.stop_grace = *defaults.stop_grace;
   spec.limits.kept_size = defaults.kept_size;

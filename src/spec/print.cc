@@ -129,8 +129,7 @@ void PrintLogs(const JobSpec& spec, std::string* out) {
 void PrintNotify(const JobSpec& spec, std::string* out) {
   if (!spec.notify.empty()) *out += "notify:\n";
   for (const NotifySpec& one : spec.notify) {
-    *out += "  - {" + one.kind + ": " + JsonString(one.to) + ", on: " + List(one.on) +
-            ", no_machine: " + FormatDuration(one.no_machine) + "}\n";
+    *out += "  - " + NotifyText(one) + "\n";
   }
 }
 

@@ -42,6 +42,10 @@ void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader*
                         JobSpec* spec);
 void ReadHooks(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
 void ReadNotify(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
+// Addresses of entries that came from the settings are secrets of the job, too.
+void AddNotifySecrets(JobSpec* spec);
+// One entry, as it is read.
+std::string NotifyText(const NotifySpec& one);
 void ReadLogs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);

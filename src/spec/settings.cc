@@ -142,6 +142,26 @@ Setting MeSetting() {
       [](Settings* s) { s->me.clear(); }};
 }
 
+// As the job file has it; in one value for `stoker config set`, a list in YAML.
+Setting NotifySetting() {
+  return {
+      {"notify", "who is told of events of jobs that do not say it: docs/job-file.md", "nobody"},
+      [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+        YamlNode list = v;
+        if (v.IsScalar()) list = ParseYamlTree(v.text, "notify", &r->errors());
+        JobSpec spec;
+        const size_t before = r->errors().size();
+        ReadNotify(list, Judge::kSubmitted, r, &spec);
+        if (r->errors().size() == before) s->notify = spec.notify;
+      },
+      [](const Settings& s) {
+        std::vector<std::string> all;
+        for (const NotifySpec& one : s.notify) all.push_back(NotifyText(one));
+        return all.empty() ? std::string() : "[" + Join(all, ", ") + "]";
+      },
+      [](Settings* s) { s->notify.clear(); }};
+}
+
 // A pool is named by its owner.
 Setting PoolSetting(const std::string& name) {
   return {{kPools + name, "machines that ssh reaches, for infra: ssh/" + name, "none"},
@@ -213,6 +233,7 @@ const std::vector<Setting>& AllSettings() {
          },
          [](Settings* s) { s->stop_grace.reset(); }},
         ShellSetting(),
+        NotifySetting(),
         MeSetting(),
         KeptSetting({"limits.kept_size",
                      "without 'outputs': how much is kept of what a program made", "2GiB"},

@@ -27,6 +27,7 @@ struct Settings {
   std::optional<int64_t> kept_files;     // limits.kept_files
   std::string me;                        // id of the person; "" = what was made at first use
   std::string color;                     // "auto", "always", "never"; "" = not set
+  std::vector<NotifySpec> notify;        // of jobs that do not say whom
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
   // Those of single providers that are set, by name ("aws.instance_profile"): spec/places/ has
   // them.

@@ -11,6 +11,7 @@
 #include "client/open/settings_notes.h"
 #include "notify/http_notifier.h"
 #include "provider/job_secrets.h"
+#include "provider/registry.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/folder_cache.h"
@@ -205,9 +206,11 @@ Result<Controller*> Client::controller() {
     return RemoveJobSecrets(opened->id(), job, OwnSecretNames(spec));
   });
   controller_->KeepQuietNodes(true);  // most commands look once
-  notifier_ = MakeNotifier([this](const Job& job, const SecretSpec& secret) {
-    return FindJobSecret(places_.state, ledger_->id(), job, secret, Place());
-  });
+  notifier_ = MakeNotifier(
+      [this](const Job& job, const SecretSpec& secret) {
+        return FindJobSecret(places_.state, ledger_->id(), job, secret, Place());
+      },
+      OpenAnyTopic);
   controller_->TellThrough(*notifier_);
   return controller_.get();
 }

@@ -306,6 +306,17 @@ void TakeBack(Client& client, const Ledger& ledger, const JobSpec& spec, const J
   (void)RemoveJobSecrets(ledger.id(), job, OwnSecretNames(spec));
 }
 
+// Which variables go along, and who tells: addresses that are secrets are known to nodes and here,
+// and nodes that may recover nothing look after nothing.
+void SayWhatGoesAndWhoTells(Client& client, const JobSpec& spec, const LocalPrivate& own) {
+  SayShell(client, spec, own);
+  if (spec.recovery != RecoveryMode::kController || !TellsBySecret(spec.notify)) return;
+  client.Say(
+      "notify: with 'recovery: controller' nodes tell nobody: what goes to a $NAME is told from "
+      "this machine alone, by a command, a timer or 'stoker controller', and given up where none "
+      "of them looks within ten minutes");
+}
+
 }  // namespace
 
 Result<Job> Submit(Client& client, const SubmitRequest& request) {
@@ -326,7 +337,7 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   STOKER_TRY(BringCode(client, request, &job, &made));
   STOKER_TRY(BuildImage(client, request.spec, &job));
   const LocalPrivate& own = made.own;
-  SayShell(client, request.spec, own);
+  SayWhatGoesAndWhoTells(client, request.spec, own);
   for (const auto& [name, value] : own.shell) job.shell.push_back(Printable(name));
   STOKER_ASSIGN(job.binary_digest, StoreBinary(client));
   const std::string spec_text = PrintJobSpec(made.spec);

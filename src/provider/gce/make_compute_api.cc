@@ -15,16 +15,25 @@ namespace {
 
 constexpr char kGoogle[] = "https://compute.googleapis.com/compute/v1";
 constexpr char kGoogleLogging[] = "https://logging.googleapis.com";
+constexpr char kGooglePubSub[] = "https://pubsub.googleapis.com";
 // As gcloud's.
 constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
+
+std::shared_ptr<GoogleCredentialSource> Source(const HttpPoolOptions& http) {
+  return std::make_shared<GoogleCredentialSource>(
+      SystemGoogleEnvironment(SystemCredentialSender(http)), kComputeScope);
+}
+
+HttpPoolOptions PoolOptions() {
+  return SystemPoolOptions(SystemVariable(kCaVariable).value_or(""));
+}
 
 Result<std::shared_ptr<gce::ComputeApi>> MakeApi(const std::string& own, const char* google) {
   gce::ComputeApiOptions options;
   options.base = own.empty() ? google : own;
   while (EndsWith(options.base, "/")) options.base.pop_back();
-  const HttpPoolOptions http = SystemPoolOptions(SystemVariable(kCaVariable).value_or(""));
-  auto source = std::make_shared<GoogleCredentialSource>(
-      SystemGoogleEnvironment(SystemCredentialSender(http)), kComputeScope);
+  const HttpPoolOptions http = PoolOptions();
+  const auto source = Source(http);
   options.token = [source] { return source->Get(); };
   options.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
   options.now = SystemNow;
@@ -51,5 +60,12 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
 Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi() {
   return MakeApi(LoggingEndpoint(), kGoogleLogging);
 }
+
+Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi() {
+  const char* own = "CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB";
+  return MakeApi(SystemVariable(own).value_or(""), kGooglePubSub);
+}
+
+bool HasGoogleCredentials() { return Source(PoolOptions())->Get().ok(); }
 
 }  // namespace stoker

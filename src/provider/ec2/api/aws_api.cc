@@ -20,6 +20,7 @@ constexpr int64_t kTolerableSkewMs = 60'000;
 const char* VersionOf(const std::string& service) {
   if (service == "iam") return "2010-05-08";
   if (service == "sts") return "2011-06-15";
+  if (service == "sns") return "2010-03-31";
   return kEc2Version;
 }
 

@@ -68,8 +68,8 @@ Result<AwayReport> Look(const ec2::LambdaCall& call) {
   away.bound = std::move(bound);
   away.understand = AskedOfEc2;
   away.left = [&] { return call.deadline - clock.Wall(); };
-  // It has no right to read secrets: addresses that are some are for others.
-  const auto notifier = MakeNotifier(nullptr);
+  // It has no right to read secrets, nor to publish: such addresses are for others.
+  const auto notifier = MakeNotifier(nullptr, nullptr);
   away.notifier = notifier.get();
   return LookAway(*ledger, *broker, clock, away);
 }

@@ -149,7 +149,7 @@ TEST_F(TellerTest, ARuleThatWarnsIsToldOnce) {
   totals.warnings.emplace_back("loss is 2.5");
   ASSERT_TRUE(store_.Put(paths::MetricTotals(job_), EncodeMetricTotals(totals)).ok());
   End(EndReason::kCompleted);
-  for (int i = 0; i < 3; ++i) Pass(1);
+  for (int i = 0; i < 5; ++i) Pass(30);
   EXPECT_EQ(notifier_.sent,
             (std::vector<std::string>{"job2-rule-1 to http://a/", "job2-rule-2 to http://a/",
                                       "job2-end to http://a/"}));

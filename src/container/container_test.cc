@@ -288,6 +288,10 @@ TEST(EngineWords, AreTakenApartByWhatTheEngineSays) {
             std::string::npos);
   const Status other = says(125, "time=\"x\" level=warning msg=\"y\"\nError: something new\n");
   EXPECT_EQ(other.code(), Code::kInvalid);
+  const Status away = EngineFailure(
+      kDocker, "start a container of x", 125,
+      "docker: error during connect: Post \"http://%2Frun%2Fdocker.sock/v1.41/start\": EOF");
+  EXPECT_EQ(away.code(), Code::kUnavailable) << "it may come back";
   EXPECT_NE(
       other.message().find("podman 4.3.1 could not start a container of x (Error: something new)"),
       std::string::npos)

@@ -15,6 +15,7 @@ struct Meaning {
   std::string_view says;  // in lower case
   std::string_view means;
   std::string_view next;
+  Code code = Code::kInvalid;
 };
 
 // The first that fits. What each stands for was tried with podman 4.3, 5.4 and docker 20.10, 26.1.
@@ -55,9 +56,11 @@ constexpr Meaning kMeanings[] = {
      "Install NVIDIA's container toolkit on the machine"},
     {"unknown flag", "it does not know one of these options", "Correct container.run_options"},
     {"cannot connect to the docker daemon", "its daemon does not answer",
-     "Start it on the machine: systemctl start docker"},
+     "Start it on the machine: systemctl start docker", Code::kUnavailable},
     {"is the docker daemon running", "its daemon does not answer",
-     "Start it on the machine: systemctl start docker"},
+     "Start it on the machine: systemctl start docker", Code::kUnavailable},
+    {"error during connect", "its daemon does not answer",
+     "Start it on the machine: systemctl start docker", Code::kUnavailable},
     {"connection refused", "the registry does not answer",
      "See whether the machine reaches it; 'stoker retry' asks again"},
     {"no such host", "the registry's name is not known",
@@ -89,8 +92,7 @@ Status EngineFailure(const EngineFacts& engine, const std::string& what, int exi
       own.empty() ? " (exit code " + std::to_string(exit_code) + ")" : " (" + own + ")";
   for (const Meaning& one : kMeanings) {
     if (lower.find(one.says) == std::string::npos) continue;
-    return Status(Code::kInvalid, head + ": " + std::string(one.means) + tail,
-                  std::string(one.next));
+    return Status(one.code, head + ": " + std::string(one.means) + tail, std::string(one.next));
   }
   return Status(Code::kInvalid, head + tail,
                 "Try it on the machine with the engine's own client, and correct 'container'");

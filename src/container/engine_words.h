@@ -10,7 +10,8 @@
 namespace stoker {
 
 // `exit_code` and `error` (standard error) of a client that was to `what`: "start the container",
-// "pull IMAGE". Always kInvalid, with what to do: engines themselves try again what may pass.
+// "pull IMAGE". kUnavailable: its daemon is away. All else is kInvalid, with what to do: engines
+// themselves try again what may pass.
 Status EngineFailure(const EngineFacts& engine, const std::string& what, int exit_code,
                      const std::string& error);
 

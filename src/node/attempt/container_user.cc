@@ -11,6 +11,24 @@
 #include "sys/container/give_tree.h"
 
 namespace stoker::node {
+namespace {
+
+// As long as a machine's services may take to come up again.
+constexpr Duration kEnginePatience = Duration::Minutes(1);
+
+}  // namespace
+
+Status AwaitEngine(AttemptContext& here, const Status& chosen) {
+  if (!chosen.Is(Code::kUnavailable)) {
+    here.engine_away.reset();
+    return chosen;
+  }
+  const MonoTime now = here.clock.Mono();
+  if (!here.engine_away) here.engine_away = now;
+  if (now - *here.engine_away < kEnginePatience) return chosen;
+  return Status(Code::kInvalid, chosen.message() + "; so for " + FormatDuration(kEnginePatience),
+                chosen.next());
+}
 
 Status PlanProgram(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
   if (engine.kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(plan->spec));

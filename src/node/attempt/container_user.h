@@ -9,6 +9,8 @@
 
 namespace stoker::node {
 
+// What ChooseEngine said. A daemon that is away is waited for, but not for ever: kInvalid then.
+Status AwaitEngine(AttemptContext& here, const Status& chosen);
 // Checks `container.user` against the engine, and completes `plan` by the entry point. kInvalid:
 // the job is at fault.
 Status PlanProgram(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan);

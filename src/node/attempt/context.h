@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "job/job.h"
@@ -76,7 +77,8 @@ struct AttemptContext : AttemptParts {
   AttemptLog log;
   // From its staging to the end of what it runs; null where the job asks for none.
   std::unique_ptr<Container> container;
-  std::string image_id;  // of `container`
+  std::string image_id;                 // of `container`
+  std::optional<MonoTime> engine_away;  // since when its engine's daemon does not answer
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew;

@@ -84,7 +84,9 @@ Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment&
   const EngineSearch search{spec.engine, here.config.own_system,
                             [&here](const std::string& line) { here.log.Say("stoker: " + line); },
                             here.log.Sink()};
-  STOKER_ASSIGN(const EngineFacts engine, EngineHere(search, step, here.runner));
+  const auto chosen = EngineHere(search, step, here.runner);
+  STOKER_TRY(AwaitEngine(here, chosen.status()));
+  const EngineFacts& engine = *chosen;
   STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine, secrets));
   here.log.Does("starting the container");
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));

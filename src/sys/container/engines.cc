@@ -98,7 +98,9 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
     return found;
   }
   if (said->exit_code != 0) {
-    found.trouble = EngineFailure(found.facts, "answer", said->exit_code, said->err).ToString();
+    const Status why = EngineFailure(found.facts, "answer", said->exit_code, said->err);
+    found.trouble = why.ToString();
+    found.away = why.Is(Code::kUnavailable);
     return found;
   }
   const std::vector<std::string> words = Split(said->out.substr(0, said->out.find('\n')), ' ');
@@ -113,6 +115,7 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
   if (kind == EngineKind::kDocker) {
     const Status learned = LearnOfDocker(&found.facts);
     if (!learned.ok()) found.trouble = learned.ToString();
+    found.away = learned.Is(Code::kUnavailable);
   }
   return found;
 }
@@ -221,11 +224,13 @@ std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found) {
 Result<EngineFacts> ChooseEngine(const std::string& wanted) {
   if (const auto podman = LookAtPodman(wanted, OwnPath())) return *podman;
   std::string why;
+  bool away = false;
   for (const FoundEngine& found : FindEngines(wanted)) {
     if (found.trouble.empty()) return found.facts;
     why += (why.empty() ? "" : "; ") + found.trouble;
+    away |= found.away;
   }
-  if (!why.empty()) return Status(Code::kInvalid, why);
+  if (!why.empty()) return Status(away ? Code::kUnavailable : Code::kInvalid, why);
   if (wanted.empty()) {
     return Status(
         Code::kInvalid, "this machine has no engine for containers",

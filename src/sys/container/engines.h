@@ -22,6 +22,7 @@ Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64
 struct FoundEngine {
   EngineFacts facts;
   std::string trouble;  // it is installed, but cannot be used: why, and what to do
+  bool away = false;    // its daemon does not answer, which may pass
 };
 // In the order of preference: podman, docker, apptainer. Takes as long as they do to say their
 // version; `wanted`, where given, is asked alone.
@@ -34,7 +35,7 @@ bool HasCdiFiles();
 std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found);
 
 // The one that `wanted` names, "" = the first that can be used. kInvalid: there is none here, with
-// what to do.
+// what to do; kUnavailable: its daemon is away.
 Result<EngineFacts> ChooseEngine(const std::string& wanted);
 
 // The words of an image's own entry point; the image is on the machine. kInvalid: a program cannot

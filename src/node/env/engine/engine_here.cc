@@ -82,7 +82,9 @@ Status Install(const InstallWay& way, const EngineSearch& search, ShellStep& ste
 
 Result<EngineFacts> EngineHere(const EngineSearch& search, ShellStep& step, ProcessRunner& usual) {
   auto there = ChooseEngine(search.wanted);
-  if (there.ok() || !search.may_install || geteuid() != 0) return there;
+  // A daemon that is away is there already, and may come back.
+  const bool lacks = there.status().Is(Code::kInvalid);
+  if (!lacks || !search.may_install || geteuid() != 0) return there;
   const InstallWay* way = WayHere(search.wanted);
   if (way == nullptr) {
     const std::string what = search.wanted.empty() ? "an engine" : search.wanted;

@@ -4,6 +4,12 @@
 #include <openssl/evp.h>
 
 namespace stoker {
+namespace {
+
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
 
 std::string Base64(std::string_view bytes) {
   std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
@@ -20,6 +26,26 @@ std::string Base64Url(std::string_view bytes) {
   for (char& c : out) {
     if (c == '+') c = '-';
     if (c == '/') c = '_';
+  }
+  return out;
+}
+
+// Not OpenSSL's: that wants padding, and keeps it as zeros.
+std::optional<std::string> FromBase64(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  while (!text.empty() && (text.back() == '=' || text.back() == '\n')) text.remove_suffix(1);
+  std::string out;
+  uint32_t bits = 0;
+  int have = 0;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') continue;
+    const size_t value = kDigits.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    have += 6;
+    if (have < 8) continue;
+    have -= 8;
+    out += static_cast<char>(bits >> have & 0xff);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "container/image_manifest.h"
 #include "container/image_ref.h"
@@ -58,7 +59,7 @@ TEST(RegistryLogins, AreThoseOfTheNearestEntry) {
     return got.ok() ? *got : LoginEntry();
   };
   const std::string hub =
-      R"({"auths":{"https://index.docker.io/v1/":{"auth":")" + ToBase64("me:pass:word") + R"("}}})";
+      R"({"auths":{"https://index.docker.io/v1/":{"auth":")" + Base64("me:pass:word") + R"("}}})";
   ASSERT_TRUE(in(hub, "python").login);
   EXPECT_EQ(in(hub, "python").login->secret, "pass:word");
   EXPECT_FALSE(in(hub, "h.io/python").login);
@@ -105,9 +106,9 @@ TEST(RegistryLogins, ChallengesAreRead) {
 TEST(RegistryLogins, Base64GoesBothWays) {
   for (const std::string& text :
        {std::string("a"), std::string("ab"), std::string("abc"), std::string("\0\xff\x10z", 4)}) {
-    EXPECT_EQ(FromBase64(ToBase64(text)), text);
+    EXPECT_EQ(FromBase64(Base64(text)), text);
   }
-  EXPECT_EQ(ToBase64("me:x"), "bWU6eA==");
+  EXPECT_EQ(Base64("me:x"), "bWU6eA==");
   EXPECT_FALSE(FromBase64("a b"));
   EXPECT_FALSE(FromBase64(""));
 }

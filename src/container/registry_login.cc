@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/base64.h"
 #include "base/json_fields.h"
 #include "base/letter_case.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 constexpr size_t kMostLoginBytes = size_t{1} << 20;
 constexpr char kHubServer[] = "https://index.docker.io/v1/";
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::string MemberText(const json::Value& object, const char* name) {
   if (!object.is_object()) return "";
@@ -123,7 +122,7 @@ std::string LoginFile(const std::string& registry, const RegistryLogin& login) {
   if (login.user == kIdentityToken) {
     entry["identitytoken"] = login.secret;
   } else {
-    entry["auth"] = ToBase64(login.user + ":" + login.secret);
+    entry["auth"] = Base64(login.user + ":" + login.secret);
   }
   json::Value out;
   out["auths"][registry == "docker.io" ? kHubServer : registry] = std::move(entry);
@@ -159,38 +158,6 @@ std::optional<RegistryChallenge> ReadChallenge(std::string_view header) {
   out.service = words["service"];
   out.scope = words["scope"];
   return out.realm.empty() ? std::nullopt : std::optional(out);
-}
-
-std::string ToBase64(std::string_view bytes) {
-  std::string out;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t three = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      three = three << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      out += at + i <= bytes.size() ? kDigits[three >> (18 - 6 * i) & 63] : '=';
-    }
-  }
-  return out;
-}
-
-std::optional<std::string> FromBase64(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  while (!text.empty() && text.back() == '=') text.remove_suffix(1);
-  std::string out;
-  uint32_t bits = 0;
-  int have = 0;
-  for (const char c : text) {
-    const size_t value = kDigits.find(c);
-    if (value == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    have += 6;
-    if (have < 8) continue;
-    have -= 8;
-    out += static_cast<char>(bits >> have & 0xff);
-  }
-  return out;
 }
 
 }  // namespace stoker

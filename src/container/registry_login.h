@@ -48,8 +48,4 @@ struct RegistryChallenge {
 // A WWW-Authenticate header. Nullopt: of another scheme.
 std::optional<RegistryChallenge> ReadChallenge(std::string_view header);
 
-// Of RFC 4648, with padding. Nullopt: it is none.
-std::optional<std::string> FromBase64(std::string_view text);
-std::string ToBase64(std::string_view bytes);
-
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/base64.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "images/logins.h"
@@ -52,7 +53,7 @@ class FakeRegistry : public ::testing::Test {
     const std::string* told = FindHeader(request.headers, "Authorization");
     if (StartsWith(request.target, "/token")) {
       asked_ += request.target + "\n";
-      if (told == nullptr || *told != "Basic " + ToBase64("me:secret")) return HttpResponse{401};
+      if (told == nullptr || *told != "Basic " + Base64("me:secret")) return HttpResponse{401};
       return HttpResponse{200, {}, R"({"token":"let-in"})"};
     }
     if (told == nullptr || *told != "Bearer let-in") {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/digest.h"
 #include "base/json_fields.h"
 #include "base/letter_case.h"
@@ -127,7 +128,7 @@ Status Session::TakeToken(const RegistryChallenge& challenge) {
     to.target += (to.target.find('?') == std::string::npos ? "?" : "&") + query;
     if (ask_.login) {
       request.headers = {
-          {"Authorization", "Basic " + ToBase64(ask_.login->user + ":" + ask_.login->secret)}};
+          {"Authorization", "Basic " + Base64(ask_.login->user + ":" + ask_.login->secret)}};
     }
   }
   // The realm is often the registry itself, which `ca_file` is for.
@@ -157,7 +158,7 @@ Status Session::LogIn(const HttpResponse& refusal) {
     if (!challenge) continue;
     if (challenge->bearer) return TakeToken(*challenge);
     if (!ask_.login) return Refused();
-    authorization_ = "Basic " + ToBase64(ask_.login->user + ":" + ask_.login->secret);
+    authorization_ = "Basic " + Base64(ask_.login->user + ":" + ask_.login->secret);
     return Status::Ok();
   }
   return Refused();

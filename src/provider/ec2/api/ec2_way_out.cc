@@ -5,32 +5,13 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "provider/cloud/boot_words.h"
 #include "provider/ec2/api/ec2_lists.h"
 
 namespace stoker::ec2 {
 namespace {
-
-constexpr std::string_view kBase64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-// What is no part of it is passed over: the console comes in lines.
-std::string FromBase64(std::string_view text) {
-  std::string out;
-  uint32_t bits = 0;
-  int have = 0;
-  for (const char each : text) {
-    const size_t value = kBase64.find(each);
-    if (value == std::string_view::npos) continue;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    have += 6;
-    if (have < 8) continue;
-    have -= 8;
-    out.push_back(static_cast<char>(bits >> have & 0xff));
-  }
-  return out;
-}
 
 WayOut WayOf(const pugi::xml_node& table) {
   WayOut way = WayOut::kNone;
@@ -113,7 +94,7 @@ Result<std::optional<BootFailure>> BootFailureOf(AwsApi& api, const std::string&
   pugi::xml_document document;
   (void)document.load_buffer(body.data(), body.size());
   const std::string said =
-      FromBase64(document.child("GetConsoleOutputResponse").child_value("output"));
+      FromBase64(document.child("GetConsoleOutputResponse").child_value("output")).value_or("");
   cloud::BootAdvice advice;
   advice.no_route = MakeAWay(region, vpc);
   advice.denied =

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "google/jwt.h"
+#include "base/base64.h"
 #include "provider/gce/gce_errors.h"
 #include "provider/gce/gce_provider.h"
 

@@ -42,10 +42,6 @@ constexpr Duration kLongestGap = Duration::Seconds(45);
 // Of a shorter gap, so much was listened to: a store that is away twice, for half a minute each, is
 // no silence of a node that could not reach it either (seed 200056369).
 constexpr Duration kHeardOfGap = Duration::Seconds(20);
-// A vault that did not let go of a value is asked again so late.
-constexpr Duration kForgetAgain = Duration::Seconds(30);
-// By then a service that ends values by itself has ended them (docs/secrets.md).
-constexpr Duration kHeldForSecrets = Duration::Hours(90 * 24);
 
 // Nothing is begun for a job that has ended or is to end: it gets there also when its spec is lost,
 // or another one than was submitted.
@@ -362,33 +358,6 @@ Teller::Told Controller::TellEvents(const JobSpec& spec, PassResult* result) {
   }
   for (const std::string& note : told->notes) result->notes.push_back(note);
   return *told;
-}
-
-// True: they are gone, or this process has no way to them; then a sweep removes them.
-Result<bool> Controller::ForgetSecrets(const Job& job, const JobSpec& spec, WallTime store_now) {
-  if (!forget_ || job.secrets_in.empty()) return true;
-  if (job.ended && store_now - *job.ended > kHeldForSecrets) return true;
-  const MonoTime now = clock_.Mono();
-  const auto known = forgotten_.find(job.id);
-  const bool rests = known != forgotten_.end() && now - known->second.at < kForgetAgain;
-  const bool gone = known != forgotten_.end() && known->second.last.value_or(false);
-  if (!gone && !rests) {
-    Result<bool> forgot = forget_(job, spec);
-    if (!forgot.ok()) {
-      forgot = forgot.status().WithContext(
-          "its secrets still lie in the vault, and the job is not put away until they can be "
-          "removed");
-    }
-    forgotten_.insert_or_assign(job.id, Forgotten{std::move(forgot), now});
-  }
-  return forgotten_.at(job.id).last;
-}
-
-Status Controller::Retire(const Job& job) {
-  const Status indexed = AppendSummary(ledger_, job);
-  if (!indexed.ok() && !BugIsOn("retires-unindexed")) return indexed;
-  const Status removed = RemoveActive(ledger_, job.id);
-  return indexed.ok() ? removed : indexed;
 }
 
 // What a provider has refused is known to whoever looks next, were it in a week.

@@ -12,7 +12,7 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "node/attempt/gpus.h"
+#include "node/gpus/gpus.h"
 #include "node/owner_cancel.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"

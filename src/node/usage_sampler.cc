@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "ledger/paths.h"
-#include "node/attempt/gpus.h"
+#include "node/gpus/gpus.h"
 
 namespace stoker::node {
 

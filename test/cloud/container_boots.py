@@ -17,7 +17,7 @@ import time
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.lab import lab as lab_of
-from test.lab import packages
+from test.cloud import packages
 
 THERE = os.environ.get("STOKER_LAB_IMAGE") == "engines"
 if lab_of.INSIDE not in os.environ:  # while there is a network

@@ -8,9 +8,9 @@
 
 #include "contract/environment.h"
 #include "node/attempt/container_user.h"
-#include "node/attempt/gpus.h"
 #include "node/attempt/image.h"
 #include "node/env/engine/engine_here.h"
+#include "node/gpus/gpus.h"
 #include "sys/container/engines.h"
 #include "sys/file.h"
 

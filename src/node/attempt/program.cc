@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "node/attempt/container_user.h"
-#include "node/attempt/gpus.h"
 #include "node/env/editable.h"
 #include "node/env/host_names.h"
+#include "node/gpus/gpus.h"
 #include "provider/local/local_boot.h"
 #include "sys/file.h"
 

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "node/attempt/channels.h"
-#include "node/attempt/gpus.h"
 #include "node/attempt/in_container.h"
 #include "node/attempt/restore.h"
 #include "node/attempt/setup.h"
 #include "node/attempt/work_folder.h"
+#include "node/gpus/gpus.h"
 #include "sys/file.h"
 
 namespace stoker::node {

@@ -21,7 +21,8 @@ Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const s
 // cannot be asked has none.
 std::optional<ImageHere> LookForImage(const std::string& wanted, const std::string& image);
 
-// Where the engine keeps its images; asks podman, where that is not known yet. "" = it does not say.
+// Where the engine keeps its images; asks podman, where that is not known yet. "" = it does not
+// say.
 std::string ImageFolder(const EngineFacts& engine);
 
 // What to run from now on as `image`, which `here` is: with the digest that its registry knows it

@@ -117,7 +117,8 @@ def test_pip(results, server):
 
 def test_doors(results, server):
     """What does not let the job in is said, before training."""
-    for tool, door, word in (("pip", "index", "does not let in who asks (401)"), ("uv", "index", "does not let in who asks (401)"), ("uv", "git", "git")):
+    index = "does not let in who asks (401)"
+    for tool, door, word in (("pip", "index", index), ("uv", "index", index), ("uv", "git", "git")):
         with Bucketed(server) as world:
             world.needs("--prefer-binary\n" if tool == "pip" else "", **{door: "another"})
             job = world.begun()

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/base64.h"
 #include "provider/gce/gce_errors.h"
 #include "provider/gce/gce_provider.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/attempt/gpus.h"
+#include "node/gpus/gpus.h"
 
 #include <algorithm>
 #include <chrono>

@@ -38,7 +38,9 @@ bool IsOfSetup(std::string_view path) { return path == kOfSetup || IsBelow(path,
 bool StaysBehind(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (IsOfSetup(path)) return false;
-  return name == "__pycache__" || EndsWith(name, ".pyc") || StartsWith(path, ".stoker-");
+  // The last: what a kill left of writing a note (sys::WriteFileAtomic).
+  return name == "__pycache__" || EndsWith(name, ".pyc") || StartsWith(path, ".stoker-") ||
+         StartsWith(path, ".tmp-");
 }
 
 bool MayHoldSecret(const std::string& path, int64_t size) {

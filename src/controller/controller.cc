@@ -543,9 +543,14 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerSnapshot& l
   const Observed seen = Observe(known, *spec, reports, look.taken(), describe, &result);
   const Decision decision = Reconcile(known.job, *spec, seen);
   const bool secrets = IsFinal(known.job.state) && forget_ && !known.job.secrets_in.empty();
-  const bool idle = !secrets && !decision.changed && decision.send.empty() &&
-                    decision.terminate.empty() && !decision.retire && !decision.want_checkpoints &&
-                    !MindsQuietNodes(known.job, seen) &&
+  // What a vault did not let go of a moment ago is no reason for more than this look.
+  const auto asked = forgotten_.find(job_id);
+  const bool held = secrets && asked != forgotten_.end() && !asked->second.last.value_or(false) &&
+                    clock_.Mono() - asked->second.at < kForgetAgain;
+  if (held && !asked->second.last.ok()) result.trouble = asked->second.last.status();
+  const bool idle = (!secrets || held) && !decision.changed && decision.send.empty() &&
+                    decision.terminate.empty() && (!decision.retire || held) &&
+                    !decision.want_checkpoints && !MindsQuietNodes(known.job, seen) &&
                     !(teller_ && teller_->Pending(known.job, *spec, seen.now));
   if (!idle) return Pass(job_id);
   result.notes = decision.notes;

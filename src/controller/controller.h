@@ -142,6 +142,8 @@ class Controller {
   Clock& clock_;
   const HostLookup host_;
   Forget forget_;
+  // A vault that did not let go of a value is asked again so late.
+  static constexpr Duration kForgetAgain = Duration::Seconds(30);
   struct Forgotten {
     Result<bool> last;  // what it came to
     MonoTime at;

@@ -10,9 +10,7 @@
 namespace stoker {
 namespace {
 
-// A vault that did not let go of a value is asked again so late.
-constexpr Duration kForgetAgain = Duration::Seconds(30);
-// By then a service that ends values by itself has ended them (docs/secrets.md).
+// By then Google has ended them; a parameter of SSM stays, for 'stoker gc' (docs/secrets.md).
 constexpr Duration kHeldForSecrets = Duration::Hours(90 * 24);
 
 }  // namespace

@@ -76,13 +76,18 @@ std::vector<Teller::Due> Teller::DueOf(const Job& job, const JobSpec& spec, Wall
   std::vector<Due> due;
   const auto over = over_.find(job.id);
   const auto warned = warned_.find(job.id);
-  static const std::vector<std::string> kNone;
-  const auto& warnings = warned == warned_.end() ? kNone : warned->second.texts;
+  static const Warned kNone;
+  const Warned& warnings = warned == warned_.end() ? kNone : warned->second;
   for (size_t entry = 0; entry < spec.notify.size(); ++entry) {
     const NotifySpec& to = spec.notify[entry];
-    for (JobEvent& event : EventsOf(job, to.no_machine, warnings, now)) {
+    for (JobEvent& event : EventsOf(job, to.no_machine, warnings.texts, now)) {
       const int number = static_cast<int>(entry);
       if (!Wants(to, event)) continue;
+      for (size_t n = 0; n < warnings.since.size(); ++n) {
+        if (event.key == "rule-" + std::to_string(n + 1)) {
+          event.at = std::min(event.at, warnings.since[n]);
+        }
+      }
       if (over != over_.end() && over->second.contains({event.key, number})) continue;
       due.push_back({std::move(event), number});
     }
@@ -91,26 +96,28 @@ std::vector<Teller::Due> Teller::DueOf(const Job& job, const JobSpec& spec, Wall
 }
 
 // What rules that only warn have said is not in the record, but in what is told of the metrics.
-void Teller::LearnWarnings(const Job& job, const JobSpec& spec) {
+Status Teller::LearnWarnings(const Job& job, const JobSpec& spec, WallTime now_wall) {
   const bool warns = std::any_of(spec.stop_when.begin(), spec.stop_when.end(),
                                  [](const StopRuleSpec& rule) { return rule.warn; });
   const bool wanted = std::any_of(spec.notify.begin(), spec.notify.end(), [](const NotifySpec& to) {
     return std::find(to.on.begin(), to.on.end(), "rule") != to.on.end();
   });
-  if (!warns || !wanted) return;
+  if (!warns || !wanted) return Status::Ok();
   Warned& warned = warned_[job.id];
   const MonoTime now = clock_.Mono();
   const bool soon = warned.asked.ms > 0 && now - warned.asked < kAskWarnings;
-  if (warned.last || (soon && !IsFinal(job.state))) return;
+  if (warned.last || (soon && !IsFinal(job.state))) return Status::Ok();
   warned.asked = now;
   const auto totals = ReadMetricTotals(ledger_.store(), job.id);
-  if (!totals.ok()) return;  // the next look asks again
+  if (!totals.ok()) return totals.status();  // the next look asks again
   warned.texts = totals->warnings;
+  while (warned.since.size() < warned.texts.size()) warned.since.push_back(now_wall);
   warned.last = IsFinal(job.state);
+  return Status::Ok();
 }
 
 bool Teller::Pending(const Job& job, const JobSpec& spec, WallTime now) {
-  LearnWarnings(job, spec);
+  (void)LearnWarnings(job, spec, now);
   if (spec.notify.empty() || DueOf(job, spec, now).empty()) return false;
   return !Learn(job).ok() || !DueOf(job, spec, now).empty();
 }
@@ -182,7 +189,8 @@ Result<bool> Teller::TellOne(const Job& job, const JobSpec& spec, const Due& due
 Result<Teller::Told> Teller::Tell(const Job& job, const JobSpec& spec, WallTime now,
                                   const std::vector<ReportSeen>& reports) {
   Told told;
-  LearnWarnings(job, spec);
+  const Status learned = LearnWarnings(job, spec, now);
+  if (IsFinal(job.state) && learned.transient()) return learned;  // it stays pending
   if (spec.notify.empty() || DueOf(job, spec, now).empty()) return told;
   STOKER_TRY(Learn(job));
   const MonoTime begun = clock_.Mono();

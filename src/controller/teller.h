@@ -57,7 +57,7 @@ class Teller {
   };
   std::vector<Due> DueOf(const Job& job, const JobSpec& spec, WallTime now) const;
   Status Learn(const Job& job);
-  void LearnWarnings(const Job& job, const JobSpec& spec);
+  Status LearnWarnings(const Job& job, const JobSpec& spec, WallTime now);
   Result<bool> TellOne(const Job& job, const JobSpec& spec, const Due& due, WallTime now,
                        const std::vector<ReportSeen>& reports, Told* told);
 
@@ -68,6 +68,7 @@ class Teller {
   std::map<std::string, std::set<Key>> over_;  // by job, once it was learned
   struct Warned {
     std::vector<std::string> texts;
+    std::vector<WallTime> since;  // when this process first had each
     MonoTime asked;
     bool last = false;  // asked for once the job had ended
   };

@@ -80,7 +80,12 @@ void CloudLogs::AddLeft() {
 
 // Whether all of it is there.
 bool CloudLogs::Look(One& one) {
-  const int64_t end = one.end ? one.end->load() : INT64_MAX;
+  std::shared_ptr<const std::atomic<int64_t>> shipped;
+  {
+    const std::lock_guard lock(mutex_);
+    shipped = one.end;
+  }
+  const int64_t end = shipped ? shipped->load() : INT64_MAX;
   if (one.mirror && one.mirror->next() >= end) return true;
   if (!one.mirror && end <= 1) return true;
   if (!one.mirror) {
@@ -119,7 +124,7 @@ void CloudLogs::Run() {
     std::vector<Id> over;
     for (const auto& one : all) {
       if (Look(*one)) {
-        if (!one->end && one->mirror) over.emplace_back(one->attempt, one->rank);
+        if (one->mirror) over.emplace_back(one->attempt, one->rank);
         continue;
       }
       idle = false;

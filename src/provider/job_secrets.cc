@@ -93,6 +93,7 @@ Result<bool> RemoveJobSecrets(const std::string& ledger_id, const Job& job,
     for (const std::string& name : names) {
       const Status gone = (*vault)->Remove((*vault)->PlaceOf({ledger_id, job.id, name}).name);
       if (first.ok()) first = gone;
+      if (gone.transient()) break;  // the next would wait as long
     }
   }
   return first.ok() ? Result<bool>(all) : first;

@@ -43,6 +43,15 @@ bool NeverBegan(const Pass& pass, const Attempt& attempt) {
   });
 }
 
+// By so many its pause has become the longest (LossDelay in policy/retry.cc).
+constexpr int kKeepOutages = 16;
+bool MetOutage(const Job& job, const Attempt& attempt) {
+  return std::any_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
+    const Launch* launch = FindLaunch(job, number);
+    return launch != nullptr && launch->boot_outage;
+  });
+}
+
 void Count(Folded& folded, WallTime from, WallTime to) {
   if (folded.launches + folded.attempts == 0) folded.since = from;
   folded.since = std::min(folded.since, from);
@@ -79,6 +88,7 @@ void FoldOld(Pass& pass) {
   const int newest_launch = job.launches.back().number;
   std::erase_if(job.attempts, [&](const Attempt& attempt) {
     if (attempt.number == newest_attempt || !NeverBegan(pass, attempt)) return false;
+    if (newest_attempt - attempt.number < kKeepOutages && MetOutage(job, attempt)) return false;
     Count(folded, attempt.opened, *attempt.ended);
     ++folded.attempts;
     return true;

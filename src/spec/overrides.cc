@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "container/image_ref.h"
 #include "spec/choices.h"
 #include "spec/cloud_machine.h"
 #include "spec/machine.h"
@@ -266,8 +267,15 @@ void ApplyOverrides(ParseState* state) {
            [&](const YamlNode& v, SpecReader* r) { ReadGpus(v, "resources.gpus", r, spec); });
   ReadFlag("--priority", flags.priority, state,
            [&](const YamlNode& v, SpecReader* r) { ReadPriority(v, r, spec); });
-  ReadFlag("--container", flags.container, state,
-           [&](const YamlNode& v, SpecReader* r) { ReadContainerImage(v, "container", r, spec); });
+  ReadFlag("--container", flags.container, state, [&](const YamlNode& v, SpecReader* r) {
+    ContainerSpec& container = spec->container;
+    const auto before = ParseImageRef(container.image);
+    container.dockerfile.clear();
+    ReadContainerImage(v, "container", r, spec);
+    // A login is of one registry.
+    const auto now = ParseImageRef(container.image);
+    if (!before || !now || before->registry != now->registry) container.login = {};
+  });
   ReadCloudFlags(state);
   OverrideChoices(flags, spec);
   ReadFlag("--checkpoints", flags.checkpoints, state, [&](const YamlNode& v, SpecReader* r) {

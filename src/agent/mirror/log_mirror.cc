@@ -205,17 +205,23 @@ Status LogMirror::SendOne() {
   const std::string which =
       std::to_string(batch.front().number) + "-" + std::to_string(batch.back().number);
   if (status.Is(Code::kInvalid)) {
-    say_(std::string("stoker: ") + to_.title() + " does not take lines " + which +
-         ", and they are left out there: " + status.ToString());
+    // What is said is a line, too, and may be refused as well.
+    if (!std::exchange(left_out_, true)) {
+      say_(std::string("stoker: ") + to_.title() + " does not take lines " + which +
+           ", and they are left out there: " + status.ToString());
+    }
     return Settle(batch);
   }
   // Refused, so not taken; no answer leaves that open.
-  const bool open = status.Is(Code::kUnavailable) || status.Is(Code::kTimeout);
+  const bool open = status.Is(Code::kUnavailable) || status.Is(Code::kTimeout) ||
+                    status.Is(Code::kCorrupt);  // cut off in the middle
   if (!status.ok() && !open) position_.sent = 0;
   if (status.Is(Code::kNotFound)) prepared_ = false;
   STOKER_TRY(status);
-  if (!kept->empty())
+  if (!kept->empty() && !left_out_) {
     say_("stoker: of lines " + which + ", " + to_.title() + " keeps not all: " + *kept);
+  }
+  left_out_ = !kept->empty();
   return Settle(batch);
 }
 

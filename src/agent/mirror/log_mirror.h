@@ -77,6 +77,7 @@ class LogMirror {
   const std::function<void(const std::string&)> say_;
   Prng prng_;
   bool begun_ = false, prepared_ = false;
+  bool left_out_ = false;  // of the last batch, which was said
   MirrorPosition position_;
   WallTime read_last_;  // the time of the last of lines_
   std::unique_ptr<LogReader> reader_;

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "client/open/own_binaries.h"
+#include "container/apptainer_argv.h"
 #include "container/container_spec.h"
 #include "container/engine_words.h"
 #include "images/registry_client.h"
@@ -122,6 +123,7 @@ Status BuildImage(Client& client, const JobSpec& spec, Job* job) {
   if (!chosen.ok()) {
     return chosen.status().WithContext("container.dockerfile: this machine builds the image");
   }
+  if (chosen->kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec.container));
   STOKER_ASSIGN(const auto found, LookForImage(*chosen, name));
   if (!found) STOKER_TRY(Build(client, *ledger, *chosen, spec, *job, name));
   job->image = name;

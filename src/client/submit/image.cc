@@ -11,6 +11,7 @@
 #include "images/registry_client.h"
 #include "net/system.h"
 #include "sys/container/engine_images.h"
+#include "sys/container/engines.h"
 
 namespace stoker::client {
 namespace {
@@ -37,9 +38,13 @@ Status FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Jo
   job->image.clear();
   job->image_bytes = 0;
   if (here) {
-    if (const auto found = LookForImage(spec.container.engine, image)) {
-      job->image = FixedImage(image, *found);
-      return Status::Ok();
+    const auto engine = ChooseEngine(spec.container.engine);
+    if (engine.ok() && KeepsBooks(engine->kind)) {  // apptainer's files have no names
+      const auto found = LookForImage(*engine, image);
+      if (found.ok() && *found) {
+        job->image = FixedImage(image, **found);
+        return Status::Ok();
+      }
     }
   }
   const auto ref = ParseImageRef(image);

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "container/apptainer_argv.h"
 #include "container/inside.h"
 #include "sys/container/engines.h"
 #include "sys/container/give_tree.h"
@@ -31,7 +30,6 @@ Status AwaitEngine(AttemptContext& here, const Status& chosen) {
 }
 
 Status PlanProgram(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
-  if (engine.kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(plan->spec));
   STOKER_TRY(CheckUser(engine, *plan));
   plan->entrypoint = plan->spec.entrypoint;
   if (!plan->spec.image_entrypoint) return Status::Ok();

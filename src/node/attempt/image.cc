@@ -2,6 +2,8 @@
 #include "node/attempt/image.h"
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "container/container_spec.h"
@@ -22,23 +24,25 @@
 namespace stoker::node {
 namespace {
 
-constexpr int64_t kLoadMs = 3'600'000;
+constexpr int64_t kLookMs = 20'000;
 
 // Not in an enclosure of the usual kind: the client of an ordinary user needs more than the one
-// user id that there is in it.
-Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
-            const std::string& image, const std::string& login_dir) {
-  here.log.Does("pulling the image " + image);
-  here.log.Say("stoker: the image " + image +
-               " is not on this machine: " + EngineName(engine.kind) + " pulls it");
+// user id that there is in it. `host`: where its daemon is; "" = where it looks itself.
+Status RunClient(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+                 const std::string& what, std::vector<std::string> argv,
+                 const std::string& host = "") {
   const auto runner = MakeProcessRunner({"subreaper", "/proc/self/exe"});
   TaskCommand command;
-  command.argv = PullArgv(engine, image, login_dir);
+  command.argv = std::move(argv);
   for (const std::string& entry : EngineEnvironment()) {
     const size_t sign = entry.find('=');
     if (sign != std::string::npos && sign > 0) {
       command.env.emplace_back(entry.substr(0, sign), entry.substr(sign + 1));
     }
+  }
+  if (!host.empty()) {
+    std::erase_if(command.env, [](const auto& one) { return one.first == "DOCKER_HOST"; });
+    command.env.emplace_back("DOCKER_HOST", host);
   }
   command.cwd = "/";
   command.out = command.err = LogStream::kSystem;
@@ -48,7 +52,24 @@ Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
   step.Use(here.runner);
   if (!exit.ok()) return exit.status();
   if (exit->ShellCode() == 0) return Status::Ok();
-  return EngineFailure(engine, "pull " + image, exit->ShellCode(), tail.Tail());
+  return EngineFailure(engine, what, exit->ShellCode(), tail.Tail());
+}
+
+// A folder of settings of the job's own has no context of the user's.
+std::string DaemonOf(const EngineFacts& engine) {
+  if (engine.kind != EngineKind::kDocker) return "";
+  const auto said = AskEngine(
+      {engine.program, "context", "inspect", "--format={{.Endpoints.docker.Host}}"}, kLookMs);
+  return said.ok() && said->exit_code == 0 ? said->out.substr(0, said->out.find('\n')) : "";
+}
+
+Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+            const std::string& image, const std::string& login_dir) {
+  here.log.Does("pulling the image " + image);
+  here.log.Say("stoker: the image " + image +
+               " is not on this machine: " + EngineName(engine.kind) + " pulls it");
+  return RunClient(here, step, engine, "pull " + image, PullArgv(engine, image, login_dir),
+                   login_dir.empty() ? "" : DaemonOf(engine));
 }
 
 // What the submitter, or a node before this one, found the job's image to be; "" = nobody yet.
@@ -111,7 +132,7 @@ Status CheckRoom(int64_t bytes, const EngineFacts& engine) {
 }
 
 // The archive of an image that was built where the job was submitted.
-Status Load(AttemptContext& here, const EngineFacts& engine) {
+Status Load(AttemptContext& here, ShellStep& step, const EngineFacts& engine) {
   const std::string& blob = here.config.job.image_blob;
   constexpr char kArchive[] = "image.tar";
   const std::string path = here.config.dir + "/" + kArchive;
@@ -121,13 +142,13 @@ Status Load(AttemptContext& here, const EngineFacts& engine) {
   here.log.Say("stoker: the image " + here.config.job.image + " (" + HumanSize(copy.size) +
                ") comes from the store");
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(here.config.dir));
-  STOKER_TRY(FetchBlobFile(here.ledger, here.movers, blob, kArchive, *writer));
-  here.log.Does("loading the image");
-  const auto said = AskEngine(LoadArgv(engine, path), kLoadMs);
+  Status done = FetchBlobFile(here.ledger, here.movers, blob, kArchive, *writer);
+  if (done.ok()) {
+    here.log.Does("loading the image");
+    done = RunClient(here, step, engine, "load " + here.config.job.image, LoadArgv(engine, path));
+  }
   (void)sys::RemoveTree(path);
-  STOKER_TRY(said.status());
-  if (said->exit_code == 0) return Status::Ok();
-  return EngineFailure(engine, "load " + here.config.job.image, said->exit_code, said->err);
+  return done;
 }
 
 // Brings it where it is not here.
@@ -136,9 +157,11 @@ Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts&
   STOKER_ASSIGN(std::optional<ImageHere> found, LookForImage(engine, image));
   if (!found) {
     if (here.config.job.image == image && !here.config.job.image_blob.empty()) {
-      STOKER_TRY(Load(here, engine));
+      STOKER_TRY(Load(here, step, engine));
     } else if (ParseImageRef(image)) {
-      STOKER_TRY(CheckRoom(here.config.job.image_bytes, engine));
+      // Layers that the engine has already count in it: the engine has the last word.
+      const Status room = CheckRoom(here.config.job.image_bytes, engine);
+      if (!room.ok()) here.log.Say("stoker: " + room.message() + ": it is pulled all the same");
       LoginFolder folder(here);
       if (login) STOKER_TRY(folder.Write(image, *login));
       STOKER_TRY(Pull(here, step, engine, image, folder.written()));

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "container/apptainer_argv.h"
 #include "contract/environment.h"
 #include "node/attempt/container_user.h"
 #include "node/attempt/image.h"
@@ -87,6 +88,7 @@ Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment&
   const auto chosen = EngineHere(search, step, here.runner);
   STOKER_TRY(AwaitEngine(here, chosen.status()));
   const EngineFacts& engine = *chosen;
+  if (engine.kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec));
   STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine, secrets));
   here.log.Does("starting the container");
   STOKER_TRY(NoteEngine(here.config.state_dir, engine));

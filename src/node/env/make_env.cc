@@ -192,7 +192,9 @@ constexpr char kAskIndexes[] =
     "for url in sys.argv[1:]:\n"
     "  user, _, word = known.authenticators(p.urlsplit(url).hostname)\n"
     "  login = base64.b64encode((user + ':' + word).encode()).decode()\n"
-    "  try: r.urlopen(r.Request(url, headers={'Authorization': 'Basic ' + login}), timeout=10)\n"
+    "  ask = r.Request(url)\n"
+    "  ask.add_unredirected_header('Authorization', 'Basic ' + login)\n"
+    "  try: r.urlopen(ask, timeout=10)\n"
     "  except urllib.error.HTTPError as no:\n"
     "    if no.code in (401, 403): print('(' + str(no.code) + '): ' + url)\n"
     "  except OSError: pass\n";

@@ -28,11 +28,13 @@ HttpPoolOptions PoolOptions() {
   return SystemPoolOptions(SystemVariable(kCaVariable).value_or(""));
 }
 
-Result<std::shared_ptr<gce::ComputeApi>> MakeApi(const std::string& own, const char* google) {
+Result<std::shared_ptr<gce::ComputeApi>> MakeApi(const std::string& own, const char* google,
+                                                 const std::optional<HttpTimeouts>& timeouts = {}) {
   gce::ComputeApiOptions options;
   options.base = own.empty() ? google : own;
   while (EndsWith(options.base, "/")) options.base.pop_back();
-  const HttpPoolOptions http = PoolOptions();
+  HttpPoolOptions http = PoolOptions();
+  if (timeouts) http.timeouts = *timeouts;
   const auto source = Source(http);
   options.token = [source] { return source->Get(); };
   options.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
@@ -63,7 +65,9 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi() {
 
 Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi() {
   const char* own = "CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB";
-  return MakeApi(SystemVariable(own).value_or(""), kGooglePubSub);
+  // As a notifier's (notify/http_notifier.h).
+  return MakeApi(SystemVariable(own).value_or(""), kGooglePubSub,
+                 HttpTimeouts{Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)});
 }
 
 bool HasGoogleCredentials() { return Source(PoolOptions())->Get().ok(); }

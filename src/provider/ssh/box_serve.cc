@@ -87,6 +87,7 @@ class BoxServer {
     }
     if (verb == "meet") return Meet(in);
     if (verb == "share") return Share(*local);
+    if (verb == "engines") return Engines();
     if (verb == "sweep" || verb == "leftovers") {
       STOKER_ASSIGN(const auto ids, verb == "sweep" ? local->Sweep() : local->Leftovers());
       return BoxJson{{"ids", ids}};
@@ -158,9 +159,13 @@ class BoxServer {
     STOKER_ASSIGN(const std::vector<PlaceInfo> places, local.Places());
     BoxJson out = BoxJson::object();
     PutShare(places.front(), &out);
-    const std::vector<std::string> engines = TellEngines(FindEngines());
-    out[kBoxEngines] = engines.empty() ? "none" : Join(engines, ", ");
     return out;
+  }
+
+  // Apart: they take their time to answer.
+  static Result<BoxJson> Engines() {
+    const std::vector<std::string> engines = TellEngines(FindEngines());
+    return BoxJson{{kBoxEngines, engines.empty() ? "none" : Join(engines, ", ")}};
   }
 
   Result<BoxJson> Prospect(LocalProvider& local, const BoxJson& in) {

@@ -126,7 +126,11 @@ class SshBroker : public Broker {
     const auto engines = (*ssh)->Engines(pool);
     if (!engines.ok()) return out;  // there is no such pool, which is said
     for (const auto& [word, told] : *engines) {
-      if (!told.ok() || told->empty()) continue;  // it does not answer, which is said
+      if (!told.ok()) {
+        out.all.push_back({word + ", containers", "note", told.status().ToString()});
+        continue;
+      }
+      if (told->empty()) continue;
       const std::string text = *told == "none" ? "no engine: a job with a container fails there"
                                                : "by " + Printable(*told);
       out.all.push_back({word + ", containers", *told == "none" ? "note" : "ok", text});

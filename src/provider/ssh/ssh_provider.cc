@@ -147,7 +147,7 @@ class Ssh : public SshProvider {
       const std::string& name) override {
     STOKER_ASSIGN(const std::vector<std::string> words, PoolOf(name));
     std::vector<std::pair<std::string, Result<std::string>>> out;
-    for (auto& [word, answer] : boxes_.AskAll(words, {{"verb", "share"}})) {
+    for (auto& [word, answer] : boxes_.AskAll(words, {{"verb", "engines"}})) {
       out.emplace_back(word, answer.ok() ? Result<std::string>(BoxText(*answer, kBoxEngines))
                                          : Result<std::string>(answer.status()));
     }

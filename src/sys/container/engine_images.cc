@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/container/engine_images.h"
 
-#include <cstdlib>
-
 #include "base/text.h"
 #include "container/container_spec.h"
+#include "container/engine_words.h"
 #include "container/image_ref.h"
 #include "sys/container/engines.h"
-#include "sys/program_lookup.h"
 
 namespace stoker {
 namespace {
@@ -19,7 +17,12 @@ constexpr std::string_view kIdMark = "sha256:";
 
 Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image) {
   STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(InspectArgv(engine, image), kLookMs));
-  if (said.exit_code != 0) return std::optional<ImageHere>();
+  if (said.exit_code != 0) {
+    const Status why =
+        EngineFailure(engine, "look at the image " + image, said.exit_code, said.err);
+    if (why.Is(Code::kUnavailable)) return why;  // its daemon is away
+    return std::optional<ImageHere>();
+  }
   ImageHere here;
   const std::string line = said.out.substr(0, said.out.find('\n'));
   const size_t blank = line.find(' ');
@@ -36,20 +39,6 @@ Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const s
     if (IsImageName(name)) here.names.push_back(name);
   }
   return std::optional(here);
-}
-
-std::optional<ImageHere> LookForImage(const std::string& wanted, const std::string& image) {
-  const char* own = std::getenv("PATH");
-  const std::string path = own != nullptr ? own : "/usr/local/bin:/usr/bin:/bin";
-  for (const EngineKind kind : {EngineKind::kPodman, EngineKind::kDocker}) {
-    if (!wanted.empty() && wanted != EngineName(kind)) continue;
-    const auto program = FindProgram(EngineName(kind), path, "/");
-    if (!program.ok()) continue;
-    const EngineFacts engine{kind, *program};
-    const auto here = LookForImage(engine, image);
-    if (here.ok() && *here) return **here;
-  }
-  return std::nullopt;
 }
 
 std::string ImageFolder(const EngineFacts& engine) {

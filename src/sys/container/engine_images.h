@@ -17,10 +17,6 @@ struct ImageHere {
 };
 // Nullopt: it is not here. Errors: the engine could not be asked.
 Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image);
-// Asks the engines in the order of preference, those that `wanted` names alone; "" = any. One that
-// cannot be asked has none.
-std::optional<ImageHere> LookForImage(const std::string& wanted, const std::string& image);
-
 // Where the engine keeps its images; asks podman, where that is not known yet. "" = it does not
 // say.
 std::string ImageFolder(const EngineFacts& engine);

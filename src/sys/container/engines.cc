@@ -168,6 +168,7 @@ Status Remove(const EngineFacts& engine, const std::string& id, const Patience& 
     if (!said.ok()) return said.status();
     why = EngineFailure(engine, "remove the container " + id, said->exit_code, said->err);
   }
+  RemoveGroupsOf(id);  // a try before, or another, may have removed it; those in use stay
   return why;
 }
 

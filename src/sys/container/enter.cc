@@ -87,7 +87,9 @@ Result<std::vector<std::string>> EnterWords(const EnterAsk& ask) {
     return words;
   }
   return Status(Code::kUnavailable,
-                "it has no container now" + (why.empty() ? std::string() : ": " + why),
+                "it has no container now that a shell can be begun in (apptainer's cannot be "
+                "entered)" +
+                    (why.empty() ? std::string() : ": " + why),
                 "With --outside the shell is on the machine itself");
 }
 

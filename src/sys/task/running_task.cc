@@ -84,7 +84,12 @@ std::vector<ProcessStat> TasksBeside::Without(std::vector<ProcessStat> own, pid_
   for (const ProcessStat& p : all) {
     if (p.parent == shim && shims_.count(p.pid) > 0) alive.insert(p.pid);
   }
-  shims_ = alive;  // the pid of one that has ended may become anyone's
+  // The pid of one that has ended may become anyone's; `all` may be older than one that was added.
+  std::erase_if(shims_, [&](pid_t one) {
+    if (alive.count(one) > 0) return false;
+    const auto now = ReadProcessStat(one);
+    return !now || now->parent != shim;
+  });
   for (const pid_t one : alive) {
     theirs.insert(one);
     for (const ProcessStat& p : DescendantsOf(one, all)) theirs.insert(p.pid);

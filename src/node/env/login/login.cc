@@ -86,6 +86,8 @@ std::optional<AddressLogin> LoginOf(std::string_view text, const Found& found,
   const size_t colon = login->find(':');
   out.user = PercentDecode(login->substr(0, colon));
   if (colon != std::string::npos) out.password = PercentDecode(login->substr(colon + 1));
+  // A user's name alone, which git tells only whoever asks for it.
+  if (out.git && out.user == "git" && out.password.empty()) return std::nullopt;
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "aws/credentials.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "net/http_connection.h"
 #include "net/http_message.h"
 #include "net/retry.h"
 #include "port/cache.h"
@@ -105,6 +106,7 @@ namespace stoker {
 
 // The credentials, the region and the addresses that the user's other AWS tools would use (aws/).
 // Sends nothing yet. `memory`: see ec2::AwsApiOptions. Errors: those of ReadAwsConfig.
-Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory = nullptr);
+Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(
+    std::shared_ptr<Cache> memory = nullptr, std::optional<HttpTimeouts> timeouts = std::nullopt);
 
 }  // namespace stoker

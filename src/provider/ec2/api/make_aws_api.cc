@@ -19,7 +19,8 @@ std::string AwsServiceId(const std::string& service) {
 
 }  // namespace
 
-Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory) {
+Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory,
+                                                std::optional<HttpTimeouts> timeouts) {
   STOKER_ASSIGN(const AwsAccount found, FindAwsAccount());
   auto account = std::make_shared<const AwsAccount>(found);
   auto keys = std::make_shared<AwsKeys>(account->outside);
@@ -41,7 +42,9 @@ Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory) {
   options.memory = std::move(memory);
   options.now = SystemNow;
   options.seed = SystemSeed();
-  auto pool = std::make_shared<HttpPool>(account->http);
+  HttpPoolOptions http = account->http;
+  if (timeouts) http.timeouts = *timeouts;
+  auto pool = std::make_shared<HttpPool>(std::move(http));
   options.http = [pool](const HttpUrl& url, const HttpRequest& request) {
     return pool->Call(url, request);
   };

@@ -55,7 +55,9 @@ class Sns : public Topic {
 }  // namespace
 
 Result<std::unique_ptr<Topic>> OpenSns(const std::string& arn) {
-  STOKER_ASSIGN(auto api, MakeAwsApi());
+  // As a notifier's: whoever tells has more to do than to wait (notify/http_notifier.h).
+  constexpr HttpTimeouts kSoon{Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)};
+  STOKER_ASSIGN(auto api, MakeAwsApi(nullptr, kSoon));
   return std::unique_ptr<Topic>(std::make_unique<Sns>(std::move(api), arn));
 }
 

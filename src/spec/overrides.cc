@@ -234,6 +234,16 @@ void ReadCloudFlags(ParseState* state) {
   ReadFlag("--disk-size", flags.disk_size, state, cloud(ReadDiskSize));
 }
 
+// In the place of a Dockerfile, too; a login is of one registry.
+void ReplaceImage(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  ContainerSpec& container = spec->container;
+  const auto before = ParseImageRef(container.image);
+  container.dockerfile.clear();
+  ReadContainerImage(node, "container", reader, spec);
+  const auto now = ParseImageRef(container.image);
+  if (!before || !now || before->registry != now->registry) container.login = {};
+}
+
 }  // namespace
 
 void ApplyOverrides(ParseState* state) {
@@ -267,15 +277,8 @@ void ApplyOverrides(ParseState* state) {
            [&](const YamlNode& v, SpecReader* r) { ReadGpus(v, "resources.gpus", r, spec); });
   ReadFlag("--priority", flags.priority, state,
            [&](const YamlNode& v, SpecReader* r) { ReadPriority(v, r, spec); });
-  ReadFlag("--container", flags.container, state, [&](const YamlNode& v, SpecReader* r) {
-    ContainerSpec& container = spec->container;
-    const auto before = ParseImageRef(container.image);
-    container.dockerfile.clear();
-    ReadContainerImage(v, "container", r, spec);
-    // A login is of one registry.
-    const auto now = ParseImageRef(container.image);
-    if (!before || !now || before->registry != now->registry) container.login = {};
-  });
+  ReadFlag("--container", flags.container, state,
+           [&](const YamlNode& v, SpecReader* r) { ReplaceImage(v, r, spec); });
   ReadCloudFlags(state);
   OverrideChoices(flags, spec);
   ReadFlag("--checkpoints", flags.checkpoints, state, [&](const YamlNode& v, SpecReader* r) {

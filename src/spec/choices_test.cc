@@ -202,5 +202,19 @@ TEST(Choices, WhatIsNoneIsRefusedByItsPlace) {
   EXPECT_NE(WrongChoice(many).find("At most 16"), std::string::npos) << WrongChoice(many);
 }
 
+TEST(Overrides, AnImageTakesThePlaceOfADockerfileAndOfALoginElsewhere) {
+  const auto of = [](const std::string& flag, const std::string& container) {
+    ParseOptions options = InHome();
+    options.overrides.container = flag;
+    return ParseJobSpecAll("run: x\ncontainer: " + container + "\n", options).spec.container;
+  };
+  const ContainerSpec built = of("docker.io/x/y", "{dockerfile: D}");
+  EXPECT_EQ(built.dockerfile, "");
+  EXPECT_EQ(built.image, "docker.io/x/y");
+  const std::string login = "{image: h.io/a, login: {user: me, password: $P}}";
+  EXPECT_EQ(of("docker.io/x/y", login).login.password, "");
+  EXPECT_EQ(of("h.io/b", login).login.password, "$P");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -34,7 +34,7 @@ TEST(Logins, AreTakenOutOfAddresses) {
 
 TEST(Logins, StayWhereTheyCannotBeGivenOtherwise) {
   for (const char* line : {"-i https://me:${UNKNOWN}@index/simple", "-i https://token@index/simple",
-                           "-i https://me:a%20b@index/simple"}) {
+                           "-i https://me:a%20b@index/simple", "git+https://git@host/a.git"}) {
     std::vector<AddressLogin> logins;
     EXPECT_EQ(TakeLogins(line, Known, &logins), line);
     EXPECT_TRUE(logins.empty()) << line;

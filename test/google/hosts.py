@@ -19,6 +19,8 @@ from test.lab.gceapi.discovery import discovery
 DOCUMENTS = {
     "compute.googleapis.com": "compute.v1",  # test/lab/gceapi/front.py
     "secretmanager.googleapis.com": "secretmanager.v1",  # test/lab/gceapi/vault.py
+    "logging.googleapis.com": "logging.v2",  # test/lab/gceapi/logs.py
+    "pubsub.googleapis.com": "pubsub.v1",  # test/events/topics.py
     "storage.googleapis.com": "storage.v1",  # storage_rules.py
     "iamcredentials.googleapis.com": "iamcredentials.v1",  # token_rules.py
     "sts.googleapis.com": "sts.v1",  # token_rules.py
@@ -28,11 +30,13 @@ WRITTEN = {
     "oauth2.googleapis.com/token": "token_rules.FORMS",
     # Beside its number, as what no proxy is asked for: token_rules.METADATA
     "metadata.google.internal": "token_rules.METADATA",
+    # A label of a line in Cloud Logging: https://cloud.google.com/logging/docs/agent/ops-agent
+    "compute.googleapis.com/resource_name": "test/lab/gceapi/logs.py",
 }
 # Names of rights, which nobody asks: https://developers.google.com/identity/protocols/oauth2/scopes
 SCOPES = "www.googleapis.com/auth/"
-# Nothing is asked of them: `doctor --iam` prints roles, and logs are kept in the job's store.
-NEVER = {"iam.googleapis.com": "iam.v1", "logging.googleapis.com": "logging.v2"}
+# Nothing is asked of it: `doctor --iam` prints roles.
+NEVER = {"iam.googleapis.com": "iam.v1"}
 # Names of things, and no addresses: https://cloud.google.com/iam/docs/full-resource-names and
 # https://cloud.google.com/iam/docs/principal-identifiers
 THING = re.compile(rb"(?:(?<!:)|principalSet:)//iam\.googleapis\.com/")

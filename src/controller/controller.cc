@@ -112,18 +112,25 @@ bool IsForgotten(const InstanceSeen& instance) {
   return BugIsOn("gone-is-freed") && instance.state == InstanceState::kGone;
 }
 
-// Who asks one provider alone may not know what the others are like, whether they take gangs: where
-// machines of a job that has not begun may come from such a one, others begin it.
-bool OthersBeginIt(const Job& job, const JobSpec& spec, const std::string& asks_only,
-                   const ProviderLookup& providers) {
-  if (asks_only.empty() || !job.requests.empty()) return false;
+// Who asks one provider alone may not know what the others are like, whether they take gangs, or
+// whether a machine of theirs comes up again (seed 45000993939): where a job has a machine of such
+// a one, or has not begun and may get one, it is for others.
+bool OthersLookAfterIt(const Job& job, const JobSpec& spec, const std::string& asks_only,
+                       const ProviderLookup& providers) {
+  if (asks_only.empty()) return false;
   std::set<std::string> names;
-  for (const Offer& offer : AllOffers(job)) names.insert(offer.ask.place.provider);
-  if (names.empty()) names.insert(ParseInfra(spec.resources.infra).provider);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+  for (const Launch& launch : job.launches) {
+    const Request* request = launch.closed ? nullptr : FindRequest(job, launch.request);
+    if (request != nullptr) names.insert(request->ask.place.provider);
+  }
+  const auto unknown = [&](const std::string& name) {
     const auto provider = providers(name);
     return !provider.ok() || *provider == nullptr;
-  });
+  };
+  if (!job.requests.empty()) return std::any_of(names.begin(), names.end(), unknown);
+  for (const Offer& offer : AllOffers(job)) names.insert(offer.ask.place.provider);
+  if (names.empty()) names.insert(ParseInfra(spec.resources.infra).provider);
+  return std::any_of(names.begin(), names.end(), unknown);
 }
 
 }  // namespace
@@ -473,7 +480,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
       !IsOfThisComputer(read.job) &&
       LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
   // Its end can be written by whoever sees that it was cancelled: there, nobody may be looking.
-  const bool theirs = others || OthersBeginIt(read.job, *spec, asks_only_, providers_);
+  const bool theirs = others || OthersLookAfterIt(read.job, *spec, asks_only_, providers_);
   act = act && (!theirs || read.job.cancel);
   if (act && !others && HasNewNotice(read.job, reports)) {
     const auto hurried = Hurry(read, *spec, reports, &result);

@@ -56,7 +56,6 @@ JOB_FILES = [
     ("input of a scheme unknown", "run: x\ninputs: {a: ftp://a/b}\n", 1, ["2:13", "s3://"]),
     ("input without a bucket", "run: x\ninputs: {a: s3:///b}\n", 1, ["job.yaml:2:13", "bucket"]),
     ("input with a bad name", "run: x\ninputs: {a/b: /etc}\n", 1, ["job.yaml:2:10", "a/b"]),
-    ("not built: container.user", "run: x\ncontainer: {image: a, user: '1'}\n", 1, ["container.user", "not built yet"]),
     ("not built: file_mounts", "run: x\nfile_mounts: {/a: ./b}\n", 1, ["file_mounts", "not built yet"]),
     ("not built: oci", "run: x\nresources: {infra: oci/us-east1}\n", 1, ["oci", "not built yet"]),
     ("not there: accelerators", "run: x\nresources: {accelerators: H100:8}\n", 1, ["8 H100", "this machine has"]),

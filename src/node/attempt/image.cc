@@ -24,7 +24,7 @@
 namespace stoker::node {
 namespace {
 
-constexpr int64_t kLookMs = 20'000;
+constexpr int64_t kContextMs = 20'000;
 
 // Not in an enclosure of the usual kind: the client of an ordinary user needs more than the one
 // user id that there is in it. `host`: where its daemon is; "" = where it looks itself.
@@ -59,7 +59,7 @@ Status RunClient(AttemptContext& here, ShellStep& step, const EngineFacts& engin
 std::string DaemonOf(const EngineFacts& engine) {
   if (engine.kind != EngineKind::kDocker) return "";
   const auto said = AskEngine(
-      {engine.program, "context", "inspect", "--format={{.Endpoints.docker.Host}}"}, kLookMs);
+      {engine.program, "context", "inspect", "--format={{.Endpoints.docker.Host}}"}, kContextMs);
   return said.ok() && said->exit_code == 0 ? said->out.substr(0, said->out.find('\n')) : "";
 }
 

@@ -90,6 +90,19 @@ def skip_caches(info):
     return None if "__pycache__" in info.name or "/test/" in info.name else info
 
 
+def add_busybox(tar, *more):
+    """The folders of a small system, `more`, and busybox by each of its names."""
+    for folder in ("tmp", "etc", "proc", "sys", "dev", "bin", *more):
+        entry = tarfile.TarInfo(folder)
+        entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+        tar.addfile(entry)
+    tar.add(shutil.which("busybox"), "bin/busybox")
+    for name in BUSYBOX:
+        link = tarfile.TarInfo("bin/" + name)
+        link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+        tar.addfile(link)
+
+
 def image(path):
     """A tar of an image's tree: busybox, and this system's python3 with its library."""
     python = os.path.realpath("/usr/bin/python3")
@@ -101,15 +114,7 @@ def image(path):
     for module in modules:
         needed.update(libraries(module))
     with tarfile.open(path, "w") as tar:
-        for folder in ("tmp", "root", "etc", "proc", "sys", "dev", "bin", "data"):
-            entry = tarfile.TarInfo(folder)
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
-            tar.addfile(entry)
-        tar.add(shutil.which("busybox"), "bin/busybox")
-        for name in BUSYBOX:
-            link = tarfile.TarInfo("bin/" + name)
-            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
-            tar.addfile(link)
+        add_busybox(tar, "root", "data")
         tar.add(python, python.lstrip("/"))
         link = tarfile.TarInfo("usr/bin/python3")
         link.type, link.linkname = tarfile.SYMTYPE, python

@@ -4,14 +4,13 @@
 images.py podman|docker [PART...]."""
 
 import pathlib
-import shutil
 import sys
 import tarfile
 import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.containers.engines import BUSYBOX, Engine
+from test.containers.engines import Engine, add_busybox
 from test.containers.registry import NAME, PASSWORD, ImageRegistry, login_file
 from test.e2e.kit.harness import Results, World
 from test.e2e.kit.job_kit import running, texts
@@ -27,15 +26,7 @@ while [ "$STOKER_ATTEMPT" = 1 ]; do sleep 0.1; done
 def small_tree(path):
     """A tar of an image's tree: busybox alone."""
     with tarfile.open(path, "w") as tar:
-        for folder in ("tmp", "etc", "proc", "sys", "dev", "bin"):
-            entry = tarfile.TarInfo(folder)
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
-            tar.addfile(entry)
-        tar.add(shutil.which("busybox"), "bin/busybox")
-        for name in BUSYBOX:
-            link = tarfile.TarInfo("bin/" + name)
-            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
-            tar.addfile(link)
+        add_busybox(tar)
 
 
 class Lab:

@@ -16,8 +16,8 @@ import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.lab import lab as lab_of
 from test.cloud import packages
+from test.lab import lab as lab_of
 
 THERE = os.environ.get("STOKER_LAB_IMAGE") == "engines"
 if lab_of.INSIDE not in os.environ:  # while there is a network

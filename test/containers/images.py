@@ -149,9 +149,7 @@ def away(lab):
     lab.forget()
     world.env["STOKER_CAPACITY"] = "cpus=1 memory=0"
     go = world.root / "go"
-    first = world.submit(
-        "--name", "first", "--", "sh", "-c", f"while [ ! -e {go} ]; do sleep 0.1; done", cwd=str(world.root / "evidence")
-    )
+    first = world.submit("--name", "first", "--", "sh", "-c", f"while [ ! -e {go} ]; do sleep 0.1; done", cwd=str(world.root / "evidence"))
     lab.registry.stop()
     done = world.stoker("run", "-d", lab.file(f"{host}/team/late:1", block(), more="resources: {cpus: 1}\n"))
     check("that it is away is said", "first node finds out" in done.stderr + done.stdout, done.stderr + done.stdout)
@@ -247,8 +245,7 @@ def built(lab):
     (folder / "Dockerfile").write_text("FROM localhost/base:1\nENV VERSION=built\nCOPY words /words\n")
     (folder / "words").write_text("first\n")
     (folder / "job.yaml").write_text(
-        f"name: built\nworkdir: .\ncontainer: {{dockerfile: Dockerfile, engine: {lab.engine.name}}}\n"
-        'run: echo "$VERSION $(cat /words)"\n'
+        f'name: built\nworkdir: .\ncontainer: {{dockerfile: Dockerfile, engine: {lab.engine.name}}}\nrun: echo "$VERSION $(cat /words)"\n'
     )
 
     def run():

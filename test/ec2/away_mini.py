@@ -21,6 +21,7 @@ python()
 enter()
 import boto3
 from botocore.config import Config
+
 from test.e2e.kit.harness import parts_of
 from test.lab.unbooted import ASSUME
 

@@ -14,6 +14,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.ec2.away import TICK, function, lose, parts, submit  # which enters the lab's namespace
 
+# isort: split
 from test.cloud.verb_lab import Ec2Lab, play
 from test.e2e.kit.harness import parts_of
 from test.ec2.permits import REGION, fresh, placed, without

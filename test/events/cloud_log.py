@@ -11,7 +11,6 @@ import http.server
 import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys

@@ -17,7 +17,7 @@ from test.e2e.kit.harness import PYTHON
 SECRETS = {
     "PEM": "-----BEGIN KEY-----\nplantedPemLine1Qx7\nplantedPemLine2Zt9\n-----END KEY-----\n",
     "ACCOUNT": '{"type": "planted", "key": "a\\"b\\\\c-7Tx", "n": 3}',
-    "QUOTES": "it's \"planted\" $HOME `id` \\end",
+    "QUOTES": 'it\'s "planted" $HOME `id` \\end',
     "RANDOM": base64.b64encode(bytes(range(190, 253))).decode() + "==",
     "URLISH": "pl@nted:w/rd%?&#+= 8",
     "SHORT": "k9#Zx!",

@@ -16,7 +16,7 @@ import zipfile
 
 INFO = "Metadata-Version: 2.1\nName: %s\nVersion: 1.0\n"
 # A build that needs no package but the one that it names.
-BACKEND = '''
+BACKEND = """
 import os, zipfile
 NAME = "%s"
 def build_wheel(folder, config_settings=None, metadata_directory=None):
@@ -27,7 +27,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
         out.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nGenerator: hand\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         out.writestr(info + "RECORD", "")
     return whole
-'''
+"""
 PROJECT = '[project]\nname = "%s"\nversion = "1.0"\n[build-system]\nrequires = [%s]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 
 

@@ -115,9 +115,8 @@ bool IsForgotten(const InstanceSeen& instance) {
 // Who asks one provider alone may not know what the others are like, whether they take gangs, or
 // whether a machine of theirs comes up again (seed 45000993939): where a job has a machine of such
 // a one, or has not begun and may get one, it is for others.
-bool OthersLookAfterIt(const Job& job, const JobSpec& spec, const std::string& asks_only,
+bool OthersLookAfterIt(const Job& job, const JobSpec& spec, bool is_away,
                        const ProviderLookup& providers) {
-  if (asks_only.empty()) return false;
   std::set<std::string> names;
   for (const Launch& launch : job.launches) {
     const Request* request = launch.closed ? nullptr : FindRequest(job, launch.request);
@@ -127,7 +126,7 @@ bool OthersLookAfterIt(const Job& job, const JobSpec& spec, const std::string& a
     const auto provider = providers(name);
     return !provider.ok() || *provider == nullptr;
   };
-  if (!job.requests.empty()) return std::any_of(names.begin(), names.end(), unknown);
+  if (!job.requests.empty()) return is_away && std::any_of(names.begin(), names.end(), unknown);
   for (const Offer& offer : AllOffers(job)) names.insert(offer.ask.place.provider);
   if (names.empty()) names.insert(ParseInfra(spec.resources.infra).provider);
   return std::any_of(names.begin(), names.end(), unknown);
@@ -480,7 +479,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
       !IsOfThisComputer(read.job) &&
       LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
   // Its end can be written by whoever sees that it was cancelled: there, nobody may be looking.
-  const bool theirs = others || OthersLookAfterIt(read.job, *spec, asks_only_, providers_);
+  const bool theirs =
+      others || (!asks_only_.empty() && OthersLookAfterIt(read.job, *spec, is_away_, providers_));
   act = act && (!theirs || read.job.cancel);
   if (act && !others && HasNewNotice(read.job, reports)) {
     const auto hurried = Hurry(read, *spec, reports, &result);

@@ -70,8 +70,14 @@ class Controller {
   // first machines, so that their being denied to it ends the job.
   void Submitted(const std::string& job) { submitted_.insert(job); }
   // This process may ask `provider` alone. What the others are like is known, their machines are
-  // not, and where it has a choice it chooses none of theirs (Observed::places).
-  void AsksOnly(const std::string& provider) { asks_only_ = provider; }
+  // not, and where it has a choice it chooses none of theirs (Observed::places). Away from
+  // every machine of a job, it leaves jobs of providers that it does not know to others; a node
+  // never leaves its own.
+  enum class From { kNode, kAway };
+  void AsksOnly(const std::string& provider, From from = From::kNode) {
+    asks_only_ = provider;
+    is_away_ = from == From::kAway;
+  }
   // This process may end after its first pass over a job: what it saw of quiet nodes is kept in the
   // store for whoever looks next, and what others have kept there counts. Costs nothing while every
   // node reports.
@@ -165,6 +171,7 @@ class Controller {
   bool keep_quiet_nodes_ = false;
   std::optional<Teller> teller_;  // unset: nobody is told from here
   std::string asks_only_;         // "" = it may ask all
+  bool is_away_ = false;
   std::set<std::string> heeded_;  // jobs of which it has asked for what others had kept
 };
 

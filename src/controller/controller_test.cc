@@ -102,6 +102,28 @@ TEST_F(ControllerTest, WhatIsLeftToOthersIsNoTroubleOfALook) {
   EXPECT_EQ(local_.launches, 1);
 }
 
+// A node of a pool asks no box, and looks after its job all the same; who is away leaves it.
+TEST_F(ControllerTest, ANodeThatCannotAskItsOwnPlaceLooksAfterItsJob) {
+  const std::string job = Submit();
+  Once(job);
+  providers_["local"] = nullptr;
+  NodeReport report;
+  report.job = job;
+  report.attempt = report.launch = 1;
+  report.seq = 1;
+  report.incarnation = "a";
+  report.phase = NodePhase::kRunning;
+  ASSERT_TRUE(WriteReport(*ledger_, report).ok());
+  const auto look = [&](const std::string& provider, Controller::From from) {
+    const auto observer = Observer();
+    observer->AsksOnly(provider, from);
+    EXPECT_TRUE(observer->Pass(job).ok());
+    return Record(job).attempts.front().state == AttemptState::kRunning;
+  };
+  EXPECT_FALSE(look("other", Controller::From::kAway));
+  EXPECT_TRUE(look("local", Controller::From::kNode));
+}
+
 // A job with a machine of each, the first of which is closed.
 TEST_F(ControllerTest, EachMachineIsEndedByItsOwnProviderThoughTheOtherIsAway) {
   const std::string job = Submit();

@@ -256,7 +256,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
         return name == provider ? bound.get() : nullptr;
       },
       clock);
-  controller.AsksOnly(provider);
+  controller.AsksOnly(provider, Controller::From::kAway);
   controller.KeepQuietNodes(true);
   if (call.notifier != nullptr) controller.TellThrough(*call.notifier);
   Run run(ledger, controller, call, &report);

@@ -23,7 +23,6 @@ extern char** environ;
 namespace stoker {
 namespace {
 
-constexpr int64_t kAskMs = 20'000;
 constexpr int64_t kRemoveMs = 60'000;
 constexpr int kTries = 2;
 constexpr char kNoted[] = "/engines";
@@ -53,9 +52,9 @@ std::string ImagesOfApptainer() {
 }
 
 // What its daemon tells, into `docker`.
-Status LearnOfDocker(EngineFacts* docker) {
+Status LearnOfDocker(EngineFacts* docker, int64_t ask_ms) {
   STOKER_ASSIGN(const sys::CommandOutput said,
-                AskEngine({docker->program, "info", "--format={{json .}}"}, kAskMs));
+                AskEngine({docker->program, "info", "--format={{json .}}"}, ask_ms));
   if (said.exit_code != 0) return EngineFailure(*docker, "answer", said.exit_code, said.err);
   ReadDockerInfo(said.out, docker);
   // Enough for --gpus, whether or not the runtime was put into the daemon's settings.
@@ -66,14 +65,15 @@ Status LearnOfDocker(EngineFacts* docker) {
 
 // What it takes to begin a container, asked of podman's client alone, which answers in a fifth of
 // the time: whatever else is wrong shows when the container begins.
-std::optional<EngineFacts> LookAtPodman(const std::string& wanted, const std::string& path) {
+std::optional<EngineFacts> LookAtPodman(const std::string& wanted, const std::string& path,
+                                        int64_t ask_ms) {
   const char* const name = EngineName(EngineKind::kPodman);
   // Where there is another in its place, this one has to be known to work.
   const bool alone = !FindProgram(EngineName(EngineKind::kDocker), path, "/").ok();
   if (wanted != name && !(wanted.empty() && alone)) return std::nullopt;
   const auto program = FindProgram(name, path, "/");
   if (!program.ok()) return std::nullopt;
-  const auto said = AskEngine({*program, "--version"}, kAskMs);
+  const auto said = AskEngine({*program, "--version"}, ask_ms);
   if (!said.ok() || said->exit_code != 0) return std::nullopt;
   EngineFacts facts;
   facts.program = *program;
@@ -88,13 +88,14 @@ std::string OwnPath() {
   return own != nullptr ? own : "/usr/local/bin:/usr/bin:/bin";
 }
 
-FoundEngine Look(EngineKind kind, const std::string& program) {
+FoundEngine Look(EngineKind kind, const std::string& program, int64_t ask_ms) {
   FoundEngine found;
   found.facts.kind = kind;
   found.facts.program = program;
-  const auto said = AskEngine(VersionArgv(kind, program), kAskMs);
+  const auto said = AskEngine(VersionArgv(kind, program), ask_ms);
   if (!said.ok()) {
-    found.trouble = said.status().ToString();
+    found.trouble = said.status().WithContext(EngineName(kind)).ToString();
+    found.away = said.status().transient();
     return found;
   }
   if (said->exit_code != 0) {
@@ -113,9 +114,9 @@ FoundEngine Look(EngineKind kind, const std::string& program) {
   found.facts.rootless = words.size() > 1 && words[1] == "true";
   if (words.size() == 3) found.facts.folder = words[2];
   if (kind == EngineKind::kDocker) {
-    const Status learned = LearnOfDocker(&found.facts);
+    const Status learned = LearnOfDocker(&found.facts, ask_ms);
     if (!learned.ok()) found.trouble = learned.ToString();
-    found.away = learned.Is(Code::kUnavailable);
+    found.away = learned.transient();
   }
   return found;
 }
@@ -144,7 +145,7 @@ struct Listed {
 // Of `owner`; "" = of all.
 Result<std::vector<Listed>> List(const EngineFacts& engine, const std::string& owner,
                                  const Patience& patience) {
-  STOKER_ASSIGN(const sys::CommandOutput said, patience.Ask(ListArgv(engine, owner), kAskMs));
+  STOKER_ASSIGN(const sys::CommandOutput said, patience.Ask(ListArgv(engine, owner), kAskEngineMs));
   if (said.exit_code != 0) {
     return EngineFailure(engine, "list its containers", said.exit_code, said.err);
   }
@@ -191,14 +192,14 @@ Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64
   return std::move(sys::RunCommands({command}, timeout_ms)[0]);
 }
 
-std::vector<FoundEngine> FindEngines(const std::string& wanted) {
+std::vector<FoundEngine> FindEngines(const std::string& wanted, int64_t ask_ms) {
   std::vector<FoundEngine> out;
   const std::string path = OwnPath();
   for (const auto& [kind, name] : kPrograms) {
     if (!wanted.empty() && wanted != EngineName(kind)) continue;
     const auto program = FindProgram(name, path, "/");
     const bool again = !out.empty() && out.back().facts.kind == kind;
-    if (program.ok() && !again) out.push_back(Look(kind, *program));
+    if (program.ok() && !again) out.push_back(Look(kind, *program, ask_ms));
   }
   return out;
 }
@@ -222,11 +223,11 @@ std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found) {
   return out;
 }
 
-Result<EngineFacts> ChooseEngine(const std::string& wanted) {
-  if (const auto podman = LookAtPodman(wanted, OwnPath())) return *podman;
+Result<EngineFacts> ChooseEngine(const std::string& wanted, int64_t ask_ms) {
+  if (const auto podman = LookAtPodman(wanted, OwnPath(), ask_ms)) return *podman;
   std::string why;
   bool away = false;
-  for (const FoundEngine& found : FindEngines(wanted)) {
+  for (const FoundEngine& found : FindEngines(wanted, ask_ms)) {
     if (found.trouble.empty()) return found.facts;
     why += (why.empty() ? "" : "; ") + found.trouble;
     away |= found.away;
@@ -244,13 +245,14 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted) {
 
 Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
                                                  const std::string& image) {
-  STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(EntrypointArgv(engine, image), kAskMs));
+  STOKER_ASSIGN(const sys::CommandOutput said,
+                AskEngine(EntrypointArgv(engine, image), kAskEngineMs));
   if (said.exit_code == 0) return ReadEntrypoint(said.out);
   return EngineFailure(engine, "look at the image " + image, said.exit_code, said.err);
 }
 
 Result<std::string> ContainerOf(const EngineFacts& engine, const std::string& owner) {
-  STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner, Patience(kAskMs)));
+  STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner, Patience(kAskEngineMs)));
   return found.empty() ? std::string() : found[0].id;
 }
 

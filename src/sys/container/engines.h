@@ -22,11 +22,13 @@ Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64
 struct FoundEngine {
   EngineFacts facts;
   std::string trouble;  // it is installed, but cannot be used: why, and what to do
-  bool away = false;    // its daemon does not answer, which may pass
+  bool away = false;    // its daemon is away, or it did not answer in time: that may pass
 };
+// How long a question may take that an engine answers at once where it has nothing else to do.
+inline constexpr int64_t kAskEngineMs = 20'000;
 // In the order of preference: podman, docker, apptainer. Takes as long as they do to say their
-// version; `wanted`, where given, is asked alone.
-std::vector<FoundEngine> FindEngines(const std::string& wanted = "");
+// version, `ask_ms` for each question at most; `wanted`, where given, is asked alone.
+std::vector<FoundEngine> FindEngines(const std::string& wanted = "", int64_t ask_ms = kAskEngineMs);
 
 // Whether this machine has CDI files for NVIDIA's devices.
 bool HasCdiFiles();
@@ -35,8 +37,8 @@ bool HasCdiFiles();
 std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found);
 
 // The one that `wanted` names, "" = the first that can be used. kInvalid: there is none here, with
-// what to do; kUnavailable: its daemon is away.
-Result<EngineFacts> ChooseEngine(const std::string& wanted);
+// what to do; kUnavailable: its daemon is away, or a busy machine's engine did not answer in time.
+Result<EngineFacts> ChooseEngine(const std::string& wanted, int64_t ask_ms = kAskEngineMs);
 
 // The words of an image's own entry point; the image is on the machine. kInvalid: a program cannot
 // be begun through it.

@@ -48,6 +48,16 @@ TEST_F(FakeEngine, ThatFailsOnceIsAskedAgain) {
   EXPECT_EQ(Asked(), "ps\nrm\nrm\n");
 }
 
+TEST_F(FakeEngine, ThatDoesNotAnswerInTimeMayAnswerLater) {
+  (void)Engine("exec sleep 600");
+  const std::string before = getenv("PATH");
+  setenv("PATH", (dir_->path() + ":/usr/bin:/bin").c_str(), 1);
+  const auto chosen = ChooseEngine("podman", 300);
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_TRUE(chosen.status().Is(Code::kUnavailable)) << chosen.status().ToString();
+  EXPECT_EQ(chosen.status().message(), "podman: no answer in 300 ms");
+}
+
 TEST(GroupsLeft, EmptyOnesOfThatContainerGo) {
   auto folder = sys::TempDir::Make();
   ASSERT_TRUE(folder.ok());

@@ -56,6 +56,12 @@ def machines_of(lab):
     return list(told() if callable(told) else told)
 
 
+def consoles(lab):
+    """The ends of what the machines have said, for whoever reads of a failure."""
+    rooms = [each.room for each in machines_of(lab) if each.room]
+    return "\n--\n".join(room.console().decode(errors="replace")[-1500:] for room in rooms)
+
+
 def goes(lab, world, until, most, seconds):
     """A job on such machines, looked at each second: (its record, machines, seconds)."""
     job = world.json("run", "--detach", "--json", "--infra", *CLOUD.infra, "--", "true")["id"]
@@ -85,7 +91,7 @@ def test_denied(lab, check):
         told, machines, took, said = goes(lab, world, lambda job: job["state"] == "Failed", 3, 300)
         print(f"      denied: {machines} machines, {took} s until the job says why")
         check("two machines, and the job has ended", told["state"] == "Failed" and machines == 2, (told["state"], machines))
-        check("it says what the bucket said", "cannot be fetched" in said and "403" in said, said)
+        check("it says what the bucket said", "cannot be fetched" in said and "403" in said, said + consoles(lab))
         check("and what to type", CLOUD.fix in said, said)
         world.wait_for("nothing to be left", lambda: world.stoker("ls") and all(map(CLOUD.ended, machines_of(lab))), 60, 1)
 

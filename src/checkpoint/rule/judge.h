@@ -64,7 +64,7 @@ struct UnitVerdict {
   bool held = false;       // open for long without a sign of change: it holds nothing else up
   bool alike = false;      // it has as many files as the save before, at least
   bool fewer = false;      // it has fewer files than the save before
-  std::string file;        // that decided it, where one did
+  std::string file = "";   // that decided it, where one did
   bool whole() const { return standing == Standing::kWhole; }
   bool closed() const { return standing == Standing::kClosed || whole(); }
 };

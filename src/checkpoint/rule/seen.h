@@ -61,7 +61,7 @@ struct SeenWrite {
   MonoTime before;  // the last change of the write before it
   uint64_t version = 0;
   // It was written under this name and then given the one above; "" = written where it is.
-  std::string from;
+  std::string from = "";
   // A file that had been copied under its former name was given another: no save.
   bool put_aside = false;
   bool found = false;    // nobody heard it begin

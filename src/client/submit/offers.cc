@@ -96,7 +96,7 @@ std::string WhyWithout(const JobSpec& one, const Status& status) {
 }  // namespace
 
 const BrokerTraits& TraitsOfChoice(const JobSpec& choice) {
-  static constexpr BrokerTraits kNone{"", "", ""};
+  static constexpr BrokerTraits kNone{"", "", "", {}};
   const BrokerTraits* const traits = TraitsOf(ParseInfra(choice.resources.infra).provider);
   return traits != nullptr ? *traits : kNone;
 }

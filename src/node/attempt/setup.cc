@@ -172,7 +172,7 @@ Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& stag
     if (key.empty()) return Status::Ok();
     KeepResult(here, key, before, staged);
     if (staged.venv.folder.empty()) return Status::Ok();
-    return sys::WriteFileAtomic(staged.venv.folder + kPythonEnvMarker, "", 0600, true);
+    return MarkPythonEnvWhole(staged.venv.folder);
   }
   SpoilPythonEnv(staged.venv);
   result->setup_failed = true;

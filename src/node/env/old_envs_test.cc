@@ -5,13 +5,28 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "node/env/python_env.h"
 #include "sys/child_process.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
 #include "sys/task/process_table.h"
+
+namespace {
+
+// Of each syncfs(2): did the folder have the marker of a whole environment at that moment?
+std::vector<bool> settled;
+
+}  // namespace
+
+// Instead of the C library's: nothing else tells what a power cut would have left.
+extern "C" int syncfs(int fd) noexcept {
+  settled.push_back(::faccessat(fd, &stoker::node::kPythonEnvMarker[1], F_OK, 0) == 0);
+  return static_cast<int>(::syscall(SYS_syncfs, fd));
+}
 
 namespace stoker::node {
 namespace {
@@ -43,6 +58,15 @@ class OldEnvsTest : public ::testing::Test {
 
   std::unique_ptr<sys::TempDir> temp_;
 };
+
+TEST_F(OldEnvsTest, IsOnTheDiskBeforeItCounts) {
+  const std::string env = Env("made", 0, false);
+  settled.clear();
+  ASSERT_TRUE(MarkPythonEnvWhole(env).ok());
+  EXPECT_EQ(settled, std::vector<bool>{false});
+  EXPECT_TRUE(sys::FileExists(env + kPythonEnvMarker));
+  EXPECT_FALSE(MarkPythonEnvWhole(env + "-gone").ok());
+}
 
 TEST_F(OldEnvsTest, OnlyWhatNobodyHasUsedForLong) {
   const std::string old = Env("old", 31);

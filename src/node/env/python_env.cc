@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <set>
 #include <thread>
@@ -48,7 +50,7 @@ Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
 
 Status MakeWhole(const EnvMaker& by, const std::string& asked, const EnvWanted& wanted) {
   STOKER_TRY(MakeEnv(by, asked, wanted));
-  return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
+  return MarkPythonEnvWhole(wanted.venv);
 }
 
 // What environments of this kind are known by in the store; "": they are not, which is said.
@@ -94,7 +96,7 @@ Status TakeOrMake(const PythonEnvPlaces& places, const EnvMaker& by, const std::
     note.stamp = wanted.setup ? kSpoiltStamp : StampOf(tree);
   }
   STOKER_TRY(WriteEnvNote(wanted.venv, note));
-  return sys::WriteFileAtomic(wanted.venv + kPythonEnvMarker, "", 0600, true);
+  return MarkPythonEnvWhole(wanted.venv);
 }
 
 // With logins beside the addresses that they stood in, of requirements.txt and of pip's variables.
@@ -244,7 +246,7 @@ Result<PythonEnv> ForConda(const PythonEnvPlaces& places, const std::string& fil
   }
   if (!own && IsWhole(made.folder)) return made;
   STOKER_TRY(MakeCondaEnv(by, file, made.folder));
-  STOKER_TRY(sys::WriteFileAtomic(made.folder + kPythonEnvMarker, "", 0600, true));
+  STOKER_TRY(MarkPythonEnvWhole(made.folder));
   return made;
 }
 
@@ -308,6 +310,15 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
   }
   if (places.setup.empty()) return PythonEnv();
   return ForSetup(places, by);
+}
+
+Status MarkPythonEnvWhole(const std::string& venv) {
+  const sys::ScopedFd folder(::open(venv.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // One for thousands of files, which is far cheaper than an fsync of each.
+  if (!folder.valid() || ::syncfs(folder.get()) != 0) {
+    return ErrnoStatus("writing " + venv + " to the disk", errno);
+  }
+  return sys::WriteFileAtomic(venv + kPythonEnvMarker, "", 0600, true);
 }
 
 void SpoilPythonEnv(const PythonEnv& env) {

@@ -27,9 +27,9 @@ struct PythonEnvPlaces {
   std::vector<Pin> pins;    // of requirements.txt, for all attempts of the job
   // Of a setup that has none, its environment is nobody else's (kept).
   bool setup_cached = false;
-  std::string image;            // EnvSource::image
+  std::string image = "";       // EnvSource::image
   ObjectStore* kept = nullptr;  // where machines share environments (node/env/kept); null: nowhere
-  std::string program;          // the job's: shell, or words with blanks between them
+  std::string program = "";     // the job's: shell, or words with blanks between them
 };
 
 struct PythonEnv {
@@ -60,6 +60,10 @@ struct PythonEnv {
 Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places,
                                    const std::vector<std::pair<std::string, std::string>>& env,
                                    ShellStep& step, LogSink& sink);
+
+// From now on `venv` is found again, also after a power cut: all of it is on the disk before its
+// marker is.
+Status MarkPythonEnvWhole(const std::string& venv);
 
 // It is not as it should be, since setup failed in it: it is made anew when it is asked for again.
 void SpoilPythonEnv(const PythonEnv& env);

@@ -14,19 +14,19 @@
 namespace stoker {
 
 struct Ec2Wish : cloud::Wish {
-  bool efa = false;                             // with Elastic Fabric Adapters
-  bool metadata_tags = false;                   // programs may read the machine's tags inside
-  std::string reservation;                      // "cr-…", of capacity: says type and zone
-  std::vector<std::string> subnets;             // "subnet-…"; empty = those of the default VPC
-  std::vector<std::string> groups;              // of security, by id or name; empty = the ledger's
-  std::string profile;                          // "" = "stoker"
-  std::string store;                            // "s3://…"; "" = elsewhere
-  std::string store_region;                     // of the bucket
-  std::string s3_endpoint;                      // "" = Amazon's
-  std::string ec2_endpoint;                     // the same
-  std::string ssm_endpoint, secrets_endpoint;   // the same
-  std::string logs_endpoint;                    // the same
-  std::string google_identity, google_account;  // as in ec2::Options
+  bool efa = false;                       // with Elastic Fabric Adapters
+  bool metadata_tags = false;             // programs may read the machine's tags inside
+  std::string reservation = "";           // "cr-…", of capacity: says type and zone
+  std::vector<std::string> subnets = {};  // "subnet-…"; empty = those of the default VPC
+  std::vector<std::string> groups = {};   // of security, by id or name; empty = the ledger's
+  std::string profile = "";               // "" = "stoker"
+  std::string store = "";                 // "s3://…"; "" = elsewhere
+  std::string store_region = "";          // of the bucket
+  std::string s3_endpoint = "";           // "" = Amazon's
+  std::string ec2_endpoint = "";          // the same
+  std::string ssm_endpoint = "", secrets_endpoint = "";   // the same
+  std::string logs_endpoint = "";                         // the same
+  std::string google_identity = "", google_account = "";  // as in ec2::Options
 };
 
 inline constexpr char kUsualProfile[] = "stoker";

@@ -21,6 +21,8 @@ using nlohmann::ordered_json;
 constexpr char kEc2Service[] = "ec2.amazonaws.com";
 constexpr char kTrustFile[] = "node-trust.json";
 constexpr char kNodeLogsFile[] = "node-logs.json";
+constexpr char kControllerFile[] = "controller.json";
+constexpr char kLambda[] = "lambda.amazonaws.com";
 
 // Lists of the submitter's.
 constexpr const char* kLook[] = {"DescribeAvailabilityZones",
@@ -155,6 +157,42 @@ std::string LogsPolicy(const std::string& region) {
                             "logs:CreateLogStream", "logs:PutLogEvents", "logs:GetLogEvents"}},
                           {"Resource", {groups, groups + ":*"}}}}}})
       .dump(2);
+}
+
+// What whoever types 'stoker controller --install aws' needs besides: to make the function's parts
+// (provider/ec2/away/lambda_parts.h), and to take them away. Of all ledgers, by their names.
+std::string ControllerPolicy(const std::string& region) {
+  const std::string arn = "arn:" + AwsPartition(region);
+  const std::string role = arn + ":iam::*:role/stoker-away-*";
+  const std::string logs = arn + ":logs:*:*:log-group:";
+  const auto allow = [](const char* sid, const ordered_json& actions, const std::string& resource) {
+    return ordered_json(
+        {{"Sid", sid}, {"Effect", "Allow"}, {"Action", actions}, {"Resource", resource}});
+  };
+  ordered_json pass = allow("AwayPass", "iam:PassRole", role);
+  pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", kLambda}}}};
+  const ordered_json all = {
+      allow("AwayRole",
+            {"iam:CreateRole", "iam:TagRole", "iam:GetRole", "iam:PutRolePolicy",
+             "iam:DeleteRolePolicy", "iam:DeleteRole"},
+            role),
+      pass,
+      allow("AwayFunction",
+            {"lambda:CreateFunction", "lambda:TagResource", "lambda:GetFunction",
+             "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration",
+             "lambda:PutFunctionEventInvokeConfig", "lambda:PutFunctionConcurrency",
+             "lambda:AddPermission", "lambda:DeleteFunction"},
+            arn + ":lambda:*:*:function:stoker-away-*"),
+      allow("AwayRules",
+            {"events:PutRule", "events:TagResource", "events:DescribeRule", "events:PutTargets",
+             "events:RemoveTargets", "events:DeleteRule"},
+            arn + ":events:*:*:rule/stoker-away-*"),
+      allow("AwayLog",
+            {"logs:CreateLogGroup", "logs:TagResource", "logs:PutRetentionPolicy",
+             "logs:DeleteLogGroup"},
+            logs + "/aws/lambda/stoker-away-*"),
+      allow("AwayLogs", "logs:DescribeLogGroups", logs + "*")};  // of all, as they are listed
+  return ordered_json({{"Version", "2012-10-17"}, {"Statement", all}}).dump(2);
 }
 
 using ec2::AwsApi;
@@ -374,6 +412,14 @@ Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const s
                             " --policy-name stoker-logs --policy-document " + file + kNodeLogsFile);
   rights.how +=
       std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
+  if (StartsWith(store_url, "gs://")) return rights;  // there is no function for one
+  rights.files.push_back(
+      {kControllerFile,
+       "whoever types 'stoker controller --install aws', besides " + std::string(kSubmitterFile),
+       ControllerPolicy(region)});
+  rights.how += std::string(kControllerFile) +
+                " is bound to no command: it may give roles named stoker-away-… any right, so it "
+                "is for those who manage the account.\n";
   return rights;
 }
 

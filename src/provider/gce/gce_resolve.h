@@ -16,17 +16,17 @@
 namespace stoker {
 
 struct GceWish : cloud::Wish {
-  std::string project;
-  bool restart = false;                           // on_stop: restart
-  std::map<std::string, std::string> attributes;  // of metadata: see gce::kHyperparametersKey
-  std::string network;                            // "" = "default"
-  std::string subnetwork;                         // "" = that of the network
-  std::string service_account;                    // "" = "stoker@PROJECT.iam.gserviceaccount.com"
+  std::string project = "";
+  bool restart = false;                                // on_stop: restart
+  std::map<std::string, std::string> attributes = {};  // of metadata: see gce::kHyperparametersKey
+  std::string network = "";                            // "" = "default"
+  std::string subnetwork = "";                         // "" = that of the network
+  std::string service_account = "";  // "" = "stoker@PROJECT.iam.gserviceaccount.com"
   bool external_ip = true;
-  std::string storage_endpoint;  // "" = Google's
-  std::string compute_endpoint;  // the same
-  std::string secrets_endpoint;  // the same
-  std::string logs_endpoint;     // the same
+  std::string storage_endpoint = "";  // "" = Google's
+  std::string compute_endpoint = "";  // the same
+  std::string secrets_endpoint = "";  // the same
+  std::string logs_endpoint = "";     // the same
 };
 
 // "stoker@PROJECT.iam.gserviceaccount.com"

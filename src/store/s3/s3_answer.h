@@ -19,7 +19,7 @@ inline constexpr char kExecutableHeader[] = "x-amz-meta-stoker-executable";
 struct Failure {
   std::string code;          // "SlowDown", "NoSuchKey"; "" where there was no body (HEAD)
   std::string message;       // the service's own
-  std::string region;        // the bucket's, where the answer tells it
+  std::string region = "";   // the bucket's, where the answer tells it
   std::string storage = "";  // the object's class, where that is why: "GLACIER"
 };
 

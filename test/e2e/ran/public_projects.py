@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What public projects have at their root, by real packages: works, is refused with why, or is wrong; none is. The files are theirs in
-shape. CLIP's, cleanrl's and latent-diffusion's are whole, since they are refused; what the others name of hundreds of megabytes (torch and
-what needs it, opencv) is left out, and the rest is installed from the index of this machine's pip. Locks are made by uv, poetry and pdm."""
+shape, and none is whole: what they name of hundreds of megabytes (torch and what needs it, opencv) is left out, but where a file is
+refused, and of latent-diffusion's most of what pip would install. The rest is installed from the index of this machine's pip. Locks are
+made by uv, poetry and pdm."""
 
 import json
 import os

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/ec2/away/ec2_asked.h"
 #include "provider/ec2/away/lambda_event.h"
@@ -11,6 +13,7 @@
 #include "provider/ec2/away/lambda_taking.h"
 #include "provider/ec2/away/one_file_zip.h"
 #include "provider/ec2/ec2_options.h"
+#include "provider/ec2/ec2_rights.h"
 
 namespace stoker {
 namespace {
@@ -170,6 +173,67 @@ TEST(TakeAway, ARegionThatCannotBeAskedHidesNothingOfTheOthers) {
 
 TEST(TakeAway, TheFunctionIsTheFirstToEnd) {
   EXPECT_EQ(ec2::Endings("l1", "home").front().action, "DeleteFunction");
+}
+
+// The rights that controller.json gives on `resource`.
+std::set<std::string> AllowedOn(const nlohmann::json& policy, const std::string& resource) {
+  std::set<std::string> out;
+  for (const auto& each : policy["Statement"]) {
+    std::string pattern = each["Resource"];
+    pattern.pop_back();  // '*'
+    // Of the pattern's regions and accounts.
+    const std::string end = pattern.substr(pattern.rfind('*') + 1);
+    if (!StartsWith(resource, end.substr(end.find(':') + 1))) continue;
+    const auto& actions = each["Action"];
+    if (actions.is_string()) out.insert(actions.get<std::string>());
+    if (actions.is_array()) out.insert(actions.begin(), actions.end());
+  }
+  return out;
+}
+
+TEST(LambdaPolicy, WhoeverInstallsItMayMakeAndEndAllParts) {
+  constexpr char kNone[] = R"({"Version": "2012-10-17", "Statement": []})";
+  const Rights of_store{{{kSubmitterFile, "", kNone}, {kNodeFile, "", kNone}}, {}, ""};
+  auto rights = AddEc2Rights(of_store, "s3://b", "us-east-1", "stoker");
+  ASSERT_TRUE(rights.ok());
+  ASSERT_NE(rights->Find("controller.json"), nullptr);
+  const auto policy = nlohmann::json::parse(*rights->Find("controller.json"));
+  const ec2::LambdaNames names("l1");
+  const std::set<std::string> role = AllowedOn(policy, "role/" + names.role);
+  const std::set<std::string> function = AllowedOn(policy, "function:" + names.function);
+  const std::set<std::string> rule = AllowedOn(policy, "rule/" + names.rules[1]);
+  const std::set<std::string> log = AllowedOn(policy, "log-group:" + names.log_group);
+
+  ec2::LambdaMaking making;
+  making.ledger = "l1";
+  making.region = "us-east-1";
+  std::vector<ec2::Call> calls = {ec2::CreateRole(making, ""),     ec2::PutRolePolicy(making, ""),
+                                  ec2::CreateLogGroup(making),     ec2::PutRetention(making),
+                                  ec2::GetFunction(making),        ec2::CreateFunction(making),
+                                  ec2::UpdateCode(making),         ec2::UpdateConfiguration(making),
+                                  ec2::LimitEvents(making),        ec2::ReserveOne(making),
+                                  ec2::PutRule(making, 0),         ec2::AllowRule(making, 0, ""),
+                                  ec2::PutTarget(making, 0, "arn")};
+  for (const ec2::Call& call : ec2::Endings("l1", "us-east-1")) calls.push_back(call);
+  for (const auto& [name, call] : ec2::Lookings("l1", "us-east-1")) calls.push_back(call);
+  for (const ec2::Call& call : calls) {
+    const std::set<std::string>& allowed = call.service == "iam"      ? role
+                                           : call.service == "lambda" ? function
+                                           : call.service == "events" ? rule
+                                                                      : log;
+    EXPECT_TRUE(allowed.contains(call.service + ":" + call.action)) << call.action;
+  }
+  // They carry tags, and the function its role.
+  EXPECT_TRUE(role.contains("iam:TagRole") && role.contains("iam:PassRole"));
+  EXPECT_TRUE(function.contains("lambda:TagResource") && log.contains("logs:TagResource"));
+  EXPECT_TRUE(rule.contains("events:TagResource"));
+  EXPECT_TRUE(AllowedOn(policy, "role/other").empty());
+  EXPECT_TRUE(AllowedOn(policy, "function:other").empty());
+
+  // A ledger in a bucket of Google's has no function.
+  auto other = AddEc2Rights(of_store, "gs://b", "us-east-1", "stoker");
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->Find("controller.json"), nullptr);
 }
 
 TEST(LambdaPolicy, LimitsWhatIsLaunched) {

@@ -227,7 +227,11 @@ Status UninstallThere(Context& context, const ControllerOptions& options) {
   if (taken.left.ok()) {
     context.Say(taken.taken.empty() ? "there was nothing to take away" : "nothing of it is left");
   }
-  if (context.json) context.Print(json{{"taken", taken.taken}}.dump() + "\n");
+  if (context.json) {
+    json told = {{"taken", taken.taken}};
+    if (!taken.left.ok()) told["left"] = taken.left.message();
+    context.Print(told.dump() + "\n");
+  }
   return taken.left;
 }
 

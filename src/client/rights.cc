@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "provider/registry.h"
 #include "spec/text/infra.h"
 #include "store/rights.h"
 #include "sys/file.h"
@@ -46,6 +47,7 @@ Status Create(const std::string& path, const std::string& text) {
 Result<Rights> FindRights(Client& client, const std::string& infra) {
   STOKER_ASSIGN(const stoker::Settings* settings, client.settings());
   STOKER_ASSIGN(Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
+  AllowTopics(settings->notify, &rights);
   if (infra.empty()) return rights;
   const auto word = CheckInfra("--infra", infra);
   if (!word.ok()) return Status(Code::kUsage, word.status().message(), word.status().next());

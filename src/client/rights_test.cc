@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/json.h"
+#include "provider/registry.h"
 #include "sys/file.h"
 
 namespace stoker::client {
@@ -52,6 +54,22 @@ TEST_F(RightsFiles, AreNamedInCommandsWhereTheyLie) {
   Rights rights = Two();
   rights.Fill(kRightsFolder, "FOLDERS/x");  // a name that has the word itself
   EXPECT_EQ(rights.commands.front(), "type FOLDERS/x/submitter.json and FOLDERS/x/node.json");
+}
+
+// Each cloud's own words, for the topics that the settings name alone.
+TEST(RightsOfTopics, AreThoseOfTheSettings) {
+  Rights rights;
+  AllowTopics({{"webhook", "https://a/", {}}}, &rights);
+  EXPECT_TRUE(rights.files.empty() && rights.commands.empty());
+  const std::string arn = "arn:aws:sns:us-east-1:123456789012:t";
+  AllowTopics({{"sns", arn, {}}, {"pubsub", "projects/p/topics/t", {}}}, &rights);
+  ASSERT_EQ(rights.files.size(), 1U);
+  const auto policy = nlohmann::json::parse(rights.files[0].text);
+  EXPECT_EQ(policy["Statement"][0]["Action"], "sns:Publish");
+  EXPECT_EQ(policy["Statement"][0]["Resource"], nlohmann::json::array({arn}));
+  ASSERT_EQ(rights.commands.size(), 4U);
+  EXPECT_NE(rights.commands[0].find("file://FOLDER/notify-sns.json"), std::string::npos);
+  EXPECT_NE(rights.commands[2].find("binding projects/p/topics/t "), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/all_jobs.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -26,9 +27,9 @@ void RemoveOrphan(Ledger& ledger, const std::string& id) {
 Result<AllJobsResult> PassAll(
     Ledger& ledger, Controller& controller,
     const std::function<void(const std::string& id, const Result<PassResult>&)>& each,
-    const std::function<bool()>& enough) {
+    const std::function<bool()>& enough, const std::string& after) {
   AllJobsResult result;
-  STOKER_ASSIGN(const std::vector<std::string> ids, ActiveJobs(ledger));
+  STOKER_ASSIGN(std::vector<std::string> ids, ActiveJobs(ledger));
   result.active = static_cast<int>(ids.size());
   controller.KeepOnly({ids.begin(), ids.end()});
   // Where it fails, every job is still looked at by itself; so is one that is alone.
@@ -37,6 +38,8 @@ Result<AllJobsResult> PassAll(
     auto taken = LedgerSnapshot::Take(ledger, ids);
     if (taken.ok()) look.emplace(std::move(*taken));
   }
+  std::sort(ids.begin(), ids.end());
+  std::rotate(ids.begin(), std::upper_bound(ids.begin(), ids.end(), after), ids.end());
   for (const std::string& id : ids) {
     if (enough && enough()) break;
     const auto pass = look ? controller.Pass(id, *look) : controller.Pass(id);

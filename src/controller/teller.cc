@@ -61,7 +61,9 @@ void Judge(const Status& sent, WallTime now, Notified* told) {
     return;
   }
   told->why = sent.ToString();
-  const bool again = sent.transient() && now - told->first < kKeepTelling;
+  // An answer that was cut off says no more than none.
+  const bool passes = sent.transient() || sent.Is(Code::kCorrupt);
+  const bool again = passes && now - told->first < kKeepTelling;
   told->state = again ? "failed" : "given_up";
   told->next = now + PauseAfter(told->tries);
 }

@@ -99,6 +99,18 @@ TEST_F(TellerTest, WhatWillNotPassIsGivenUp) {
   EXPECT_TRUE(notifier_.sent.empty());
 }
 
+// It may have been taken, and nobody knows: as where there was none.
+TEST_F(TellerTest, AnAnswerThatWasCutOffIsNoRefusal) {
+  End(EndReason::kCompleted);
+  notifier_.answer = Status(Code::kCorrupt, "HTTP: the answer's header is cut off");
+  Pass(1);
+  EXPECT_EQ(StateOf("end"), "failed");
+  notifier_.answer = Status::Ok();
+  Pass(10);
+  EXPECT_EQ(notifier_.sent, std::vector<std::string>(2, "job1-end to http://a/"));
+  EXPECT_EQ(StateOf("end"), "sent");
+}
+
 TEST_F(TellerTest, ARefusalIsGivenUpAtOnce) {
   End(EndReason::kCompleted);
   notifier_.answer = Status(Code::kInvalid, "a answered 404");

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -36,8 +37,9 @@ HttpPoolOptions SystemPoolOptions(std::string ca_file) {
 }
 
 HttpSend SystemCredentialSender(HttpPoolOptions options) {
-  options.timeouts.connect = Duration::Seconds(2);
-  options.timeouts.first_byte = Duration::Seconds(20);
+  HttpTimeouts& timeouts = options.timeouts;
+  timeouts.connect = std::min(timeouts.connect, Duration::Seconds(2));
+  timeouts.first_byte = std::min(timeouts.first_byte, Duration::Seconds(20));
   options.max_body_bytes = 1 << 20;
   options.environment = [](const std::string& name) -> std::optional<std::string> {
     // What is beside us is reached straight, whatever no_proxy says.

@@ -22,7 +22,8 @@ uint64_t SystemSeed();
 HttpPoolOptions SystemPoolOptions(std::string ca_file);
 
 // For requests for credentials: to services beside us, which a proxy does not know and which are
-// often not there at all, and to the cloud's.
+// often not there at all, and to the cloud's. 2 s to connect and 20 s for an answer, or what
+// `options` say where that is less.
 HttpSend SystemCredentialSender(HttpPoolOptions options);
 
 }  // namespace stoker

@@ -25,7 +25,8 @@ namespace {
 constexpr int64_t kLongestWait = 1000;
 constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
-constexpr Duration kCloudLogsWithin = Duration::Seconds(5);
+// What was on its way when an agent died is asked for some seconds later (agent/mirror/).
+constexpr Duration kCloudLogsWithin = Duration::Seconds(10);
 constexpr Duration kForgets = Duration::Seconds(30);
 constexpr Duration kSettles = Duration::Ms(500);
 // A machine that shuts down signals one process after the other.
@@ -200,7 +201,10 @@ Status Agent::Run() {
   poller_->Settle(Duration::Seconds(30));
   ForgetOwn();
   // All that anybody waits for is done.
-  if (cloud_logs_) cloud_logs_->Finish(kCloudLogsWithin);
+  if (cloud_logs_ && !cloud_logs_->Finish(kCloudLogsWithin) && supervisor_->publishes()) {
+    poller_->Publish(supervisor_->report());  // with the trouble
+    poller_->Settle(Duration::Seconds(5));
+  }
   return Status::Ok();
 }
 

@@ -48,6 +48,10 @@ void CloudLogs::Follow(int attempt, int rank, std::shared_ptr<const std::atomic<
     one->rank = rank;
     one->file = config_.dir + "/" + kPrefix + std::to_string(attempt) + "-" + std::to_string(rank);
     one->end = std::move(end);
+    // By it an agent that is started again knows of the log, though none of it was sent.
+    if (!sys::FileExists(one->file)) {
+      (void)sys::WriteFileAtomic(one->file, PrintMirrorPosition({}), 0600);
+    }
     AddLeft();
     idle_ = false;
     rung_ = true;
@@ -145,13 +149,20 @@ void CloudLogs::Run() {
   }
 }
 
-void CloudLogs::Finish(Duration within) {
+bool CloudLogs::Finish(Duration within) {
   std::unique_lock lock(mutex_);
+  if (!trouble_.empty()) return false;
+  AddLeft();
   rung_ = true;
   idle_ = false;
   bell_.notify_all();
-  bell_.wait_for(lock, std::chrono::milliseconds(within.ms),
-                 [this] { return (idle_ && !rung_) || !trouble_.empty(); });
+  const auto all = [this] { return idle_ && !rung_; };
+  if (bell_.wait_for(lock, std::chrono::milliseconds(within.ms), all)) return true;
+  if (trouble_.empty()) {
+    trouble_ = "the last log lines had not all reached the cloud's own log when this node ended";
+    trouble_ += "; 'stoker logs' has them";
+  }
+  return false;
 }
 
 std::string CloudLogs::trouble() const {

@@ -37,8 +37,10 @@ class CloudLogs {
   // `end`: one past the last line that the store has, as it moves. What earlier attempts had left
   // on this machine goes on, too. Any thread.
   void Follow(int attempt, int rank, std::shared_ptr<const std::atomic<int64_t>> end);
-  // Returns once all is there that the store has, or nothing gets through, or after `within`.
-  void Finish(Duration within);
+  // Returns once all is there that the store has, of earlier attempts on this machine, too, or
+  // after `within`; at once where nothing got through before. False: some lines are not there, and
+  // trouble() says so.
+  bool Finish(Duration within);
   // "" or why lines do not get there. Any thread.
   std::string trouble() const;
 

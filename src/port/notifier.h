@@ -27,8 +27,8 @@ class Notifier {
   virtual ~Notifier() = default;
   // Whether this process has what it takes: the secret that `to` names.
   virtual bool Knows(const Job& job, const JobSpec& spec, const NotifySpec& to) = 0;
-  // Returns once it was taken, or not, in seconds. Transient errors may be tried again, and may
-  // have taken effect; no message holds the secret.
+  // Returns once it was taken, or not, in seconds. Transient errors and kCorrupt (an answer that
+  // was cut off) may be tried again, and may have taken effect; no message holds the secret.
   virtual Status Send(const Job& job, const JobSpec& spec, const NotifySpec& to,
                       const Notification& what) = 0;
 };

@@ -54,7 +54,7 @@ std::vector<ProviderLine>& Lines() {
        nullptr,
        {LambdaMain, MakeLambdaHost},
        {OpenCloudWatch, CloudWatchQuery},
-       {"sns", OpenSns}},
+       {"sns", OpenSns, AllowSns}},
       {kGceBroker,
        MakeGceBroker,
        FindGcePlatform,
@@ -62,7 +62,7 @@ std::vector<ProviderLine>& Lines() {
        nullptr,
        {},
        {OpenCloudLogging, CloudLoggingQuery},
-       {"pubsub", OpenPubSub}},
+       {"pubsub", OpenPubSub, AllowPubSub}},
   };
   return lines;
 }
@@ -88,6 +88,17 @@ Result<std::unique_ptr<Topic>> OpenAnyTopic(const std::string& kind, const std::
     if (line.topic.kind != nullptr && line.topic.kind == kind) return line.topic.open(name);
   }
   return std::unique_ptr<Topic>();
+}
+
+void AllowTopics(const std::vector<NotifySpec>& all, Rights* rights) {
+  for (const ProviderLine& line : Registry()) {
+    if (line.topic.kind == nullptr) continue;
+    std::vector<std::string> names;
+    for (const NotifySpec& to : all) {
+      if (to.kind == line.topic.kind) names.push_back(to.to);
+    }
+    if (!names.empty()) line.topic.allow(names, rights);
+  }
 }
 
 std::vector<const Allocations*> AllAllocations() {

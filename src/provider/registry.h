@@ -16,6 +16,7 @@
 #include "port/clock.h"
 #include "port/cloud_log.h"
 #include "port/node_platform.h"
+#include "port/rights.h"
 #include "port/topic.h"
 
 namespace stoker {
@@ -47,6 +48,8 @@ struct ProviderCloudLog {
 struct ProviderTopic {
   const char* kind = nullptr;  // of an entry of `notify`
   Result<std::unique_ptr<Topic>> (*open)(const std::string& name) = nullptr;
+  // What whoever publishes to these must be allowed.
+  void (*allow)(const std::vector<std::string>& names, Rights* rights) = nullptr;
 };
 
 struct ProviderLine {
@@ -75,6 +78,8 @@ ProviderCloudLog CloudLogOf(std::string_view provider);
 
 // Of any provider: an OpenTopic.
 Result<std::unique_ptr<Topic>> OpenAnyTopic(const std::string& kind, const std::string& name);
+// Adds what it takes to publish to the topics among `all`.
+void AllowTopics(const std::vector<NotifySpec>& all, Rights* rights);
 
 // Those of all lines that have any.
 std::vector<const Allocations*> AllAllocations();

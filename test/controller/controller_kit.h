@@ -89,10 +89,10 @@ class ControllerTest : public testing::Test {
     text_ = PrintJobSpec(spec_);
   }
 
-  std::string Submit(const std::string& host = "", int nodes = 1) {
+  std::string Submit(const std::string& host = "", int nodes = 1, const std::string& id = "job1") {
     Job job;
     job.num_nodes = nodes;
-    job.id = "job1";
+    job.id = id;
     job.name = "train";
     job.user = "ann";
     job.host = host;

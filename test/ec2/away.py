@@ -16,7 +16,9 @@ import zipfile
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.cloud.verb_lab import Ec2Lab, enter, play
+from test.lab.policy_lint import lint, python
 
+python()
 enter()
 from test.e2e.kit.harness import BINARY, parts_of
 from test.ec2.lambda_api import Function
@@ -309,8 +311,6 @@ def test_install(lab, check):
         tied = ["SourceArn" in str(each) for each in policy["Statement"]]
         check("only its rules may call it", tied == [True, True], policy)
         rights = lab.below.client("iam").get_role_policy(RoleName=name, PolicyName="stoker-away")["PolicyDocument"]
-        from test.lab.policy_lint import lint
-
         # A launch is allowed by two statements together, and the linter looks at each by itself.
         found = [each for each in lint([rights])[0] if not (each.startswith("RESOURCE_MISMATCH") and "ec2:RunInstances" in each)]
         check("the linter finds nothing in its rights", not found, found)

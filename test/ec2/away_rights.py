@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rights of the function that `stoker controller --install aws` makes: all that it does goes
-with them, and with any one action less something fails that did not, in words that name it.
+"""The rights of the function that `stoker controller --install aws` makes, and of who types that: all
+that they do goes with them, and with any one action less something fails that did not, in words that
+name it.
 
-    away_rights.py [PART…]      function, or function/RIGHT: only without that one"""
+    away_rights.py [PART…]      function, installer, or function/RIGHT: only without that one"""
 
+import io
 import json
 import pathlib
 import sys
 import time
+import zipfile
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
@@ -17,13 +20,15 @@ from test.ec2.away import TICK, function, lose, parts, submit  # which enters th
 # isort: split
 from test.cloud.verb_lab import Ec2Lab, play
 from test.e2e.kit.harness import parts_of
-from test.ec2.permits import REGION, fresh, placed, without
+from test.ec2.permits import REGION, TOLERATED, actions, fresh, placed, without
+from test.lab.policy_lint import lint
 
 # Who lacks these is not refused anything: less is cleared up, or less is said. Held by
 # test/cloud/leftovers.py, kept.py, vaults.py and no_way.py.
 ELSEWHERE = (
     "ec2:DeleteVolume",
     "ec2:DescribeRouteTables",
+    "ec2:DescribeSpotPriceHistory",
     "ec2:DescribeVpcEndpoints",
     "ec2:GetConsoleOutput",
     "ec2:RevokeSecurityGroupIngress",
@@ -42,9 +47,16 @@ def printed(lab, world):
     return role["PolicyDocument"]
 
 
+def keeps_a_secret(world):
+    """From then on the ledger knows a vault, which sweeps list."""
+    resources = f"resources: {{infra: aws/{REGION}, instance_type: m5.large}}"
+    (world.work / "secret.yaml").write_text(f'{resources}\nsecrets: [HF_TOKEN]\nrun: "true"\n')
+    world.stoker("cancel", "--no-wait", world.submit("secret.yaml", env={**world.env, "HF_TOKEN": "planted"}), check=True)
+
+
 def acts(lab, world, keys):
     """What comes of all that a function does: [(what, how it went)], and all words."""
-    fresh(lab)
+    fresh(lab, groups=False)
     lab.lose("rights/active/")
     lab.lose("rights/away/")
     words, came = "", []
@@ -88,6 +100,7 @@ def acts(lab, world, keys):
 def test_function(lab, check, only=""):
     with lab.world("rights") as world:
         policy = printed(lab, world)
+        keeps_a_secret(world)
         whole, words = acts(lab, world, lab.user("all", policy))
         check("the rights of the role are enough", all(went for _, went in whole) and "not authorized" not in words, (whole, words[-2000:]))
         number = 0
@@ -102,6 +115,54 @@ def test_function(lab, check, only=""):
                 check(f"without {action} ({statement['Sid']}): it fails or is said, and that in words", told, (came, words[-1500:]))
         fresh(lab)
         lab.lose("rights/")
+
+
+def other_code():
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("bootstrap", "of another day")
+    return held.getvalue()
+
+
+def installs(lab, world, owner, ledger):
+    """What comes of all that an installer types: [(what, how it went)], and all words."""
+    words, came = ("controller", "--install", "aws", "--type", "m5.large", "--yes"), []
+    made = world.stoker(*words)
+    came.append(("it is made", made.returncode == 0 and len(parts(lab, ledger)) == 5))
+    name = f"stoker-away-{ledger}"
+    if name in parts(lab, ledger):
+        lab.below.client("lambda").update_function_code(FunctionName=name, ZipFile=other_code())
+    again = world.stoker(*words)
+    came.append(("it is brought up to date", again.returncode == 0))
+    gone = world.stoker("controller", "--uninstall", "aws")
+    came.append(("it is taken away", gone.returncode == 0 and not parts(lab, ledger)))
+    owner.stoker("controller", "--uninstall", "aws", check=True)
+    return came, made.stderr + again.stderr + gone.stderr
+
+
+def test_installer(lab, check, only=""):
+    with lab.world("setup") as owner:
+        submit(owner)
+        ledger = json.loads(lab.s3.read("setup/ledger.json"))["id"]
+        rights = owner.json("doctor", "--iam", "--infra", f"aws/{REGION}")
+        found = [each for each in lint([rights["installer"]])[0] if not each.startswith(TOLERATED)]
+        check("the linter finds nothing in what is printed for the installer", not found, found)
+        submits = rights["submitter"]["Statement"]
+        policy = {**rights["installer"], "Statement": rights["installer"]["Statement"] + submits}
+        with lab.world("setup", lab.user("installs", policy)) as world:
+            whole, words = installs(lab, world, owner, ledger)
+            check(
+                "the rights of the installer are enough", all(went for _, went in whole) and "not authorized" not in words, (whole, words)
+            )
+            for number, (at, action) in enumerate(each for each in actions(rights["installer"]) if only in each[1]):
+                less = without(rights["installer"], at, action)
+                if action != "iam:GetInstanceProfile":  # which the submitter has, too
+                    less = {**less, "Statement": less["Statement"] + submits}
+                world.env.update(lab.env(lab.user(f"iless{number}", less)))
+                came, words = installs(lab, world, owner, ledger)
+                check(f"installer without {action}: that is said", action in words, (came, words))
+        owner.stoker("cancel", "-")
+        lab.lose("setup/")
 
 
 if __name__ == "__main__":

@@ -19,13 +19,17 @@ from test.e2e.kit.harness import PYTHON, World, play
 SECRET = "a-part-of-an-address-that-nobody-may-see"
 
 
+LOST = -1
+
+
 class Server(http.server.ThreadingHTTPServer):
-    """Keeps what was posted and taken; `answers` has the codes of the next answers, 0 = none."""
+    """Keeps what was posted and taken; `answers` has the codes of the next answers, LOST = it is taken,
+    and its answer is cut off. `lost`: the ids of those."""
 
     def __init__(self):
-        self.taken, self.seen, self.answers = [], [], []
+        self.taken, self.seen, self.answers, self.lost = [], [], [], []
         self.lock = threading.Lock()
-        self.fails_each = 0
+        self.fails_each = self.loses_each = 0
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -45,9 +49,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             code = self.server.answers.pop(0) if self.server.answers else 200
             if self.server.fails_each and number % self.server.fails_each == 0:
                 code = 503
-            if code == 200:
+            elif self.server.loses_each and number % self.server.loses_each == 0:
+                code = LOST
+            if code in (200, LOST):
                 body = json.loads(text) if self.headers["Content-Type"] == "application/json" else text
                 self.server.taken.append((self.path, body))
+            if code == LOST:
+                self.server.lost.append(body["id"])
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Le")
+                return
         self.send_response(code)
         self.end_headers()
         self.wfile.write(f"no, not to {self.path}".encode() if code != 200 else b"ok")
@@ -114,6 +124,18 @@ def test_again(results, world):
     world.wait_for("it is told", lambda: world.stoker("ls") and server.taken, timeout=60, every=1)
     world.stoker("ls")
     results.check("again: told once, and then it is over", server.events(job) == {f"{job}-end": 1} and not active.exists(), server.taken)
+
+
+def test_lost(results, world):
+    """What was taken, and its answer was cut off: nobody knows, so that it is told again, as the same."""
+    server = Server()
+    server.answers = [LOST]
+    job = run(world, f"  - webhook: {server.url('/')}", "print('done')")
+    world.stoker("wait", job, check=True)
+    active = world.store / "active" / job
+    world.wait_for("it is told again", lambda: world.stoker("ls") and not active.exists(), timeout=60, every=1)
+    results.check("lost: told again, with the same id", server.events(job) == {f"{job}-end": 2}, server.taken)
+    results.check("lost: and then it is told", "given up" not in world.stoker("show", job).stdout, world.stoker("show", job).stdout)
 
 
 STEPS = """

@@ -29,12 +29,13 @@ Result<AwsProcessOutput> RunProgram(const std::vector<std::string>& argv) {
 
 }  // namespace
 
-Result<AwsAccount> FindAwsAccount() {
+Result<AwsAccount> FindAwsAccount(const std::optional<HttpTimeouts>& timeouts) {
   AwsAccount account;
   account.outside = SystemAwsEnvironment(nullptr, RunProgram);
   STOKER_ASSIGN(account.config, ReadAwsConfig(account.outside));
   account.http =
       SystemPoolOptions(AwsSetting(account.outside, account.config, kAwsCaVariable, "ca_bundle"));
+  if (timeouts) account.http.timeouts = *timeouts;
   account.outside.http = SystemCredentialSender(account.http);
   return account;
 }

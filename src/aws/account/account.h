@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 
 #include "aws/config.h"
 #include "aws/credential_source.h"
@@ -18,8 +19,9 @@ struct AwsAccount {
   HttpPoolOptions http;
 };
 
-// Reads variables and files; sends nothing. Errors: those of ReadAwsConfig.
-Result<AwsAccount> FindAwsAccount();
+// Reads variables and files; sends nothing. `timeouts`, where they are given, hold for services and
+// for credentials. Errors: those of ReadAwsConfig.
+Result<AwsAccount> FindAwsAccount(const std::optional<HttpTimeouts>& timeouts = {});
 
 // The credentials that were last handed out, so that a refusal can name them. Thread-safe.
 class AwsKeys {

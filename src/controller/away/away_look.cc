@@ -69,6 +69,7 @@ class Turn {
     note.version = call.version;
     if (looked) note.looked = read_.store_now;
     if (report.swept) note.swept = read_.store_now;
+    if (report.after) note.after = *report.after;
     note.did = Told(report);
     return Write();
   }
@@ -151,20 +152,24 @@ class Run {
 
   bool Enough() const { return call_.left() < kReserve; }
 
-  Status All() {
+  // Those first that a run before had no time for: whatever a look costs, each job has its turn.
+  Status All(const std::string& after) {
     int seen = 0;
+    std::string last = after;
     STOKER_ASSIGN(const AllJobsResult result,
                   PassAll(
                       ledger_, controller_,
                       [&](const std::string& id, const Result<PassResult>& pass) {
                         ++seen;
+                        last = id;
                         Take(id, pass);
                         if (pass.ok() && pass->changed) Again(id);
                       },
-                      [&] { return Enough(); }));
+                      [&] { return Enough(); }, after));
     report_.what = "all jobs";
     report_.active = result.active;
     report_.left = result.active - seen;
+    report_.after = report_.left > 0 ? last : "";
     return Status::Ok();
   }
 
@@ -260,15 +265,21 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   controller.KeepQuietNodes(true);
   if (call.notifier != nullptr) controller.TellThrough(*call.notifier);
   Run run(ledger, controller, call, &report);
+  const AwayNote& note = turn.read().note;
+  const auto sweep = [&] {
+    const bool due = turn.read().store_now - note.swept >= kAwaySweepEvery;
+    if (due && !report.swept && !run.Enough()) SweepNow(ledger, broker, &report);
+  };
+  // Looks that take all the time that there is would leave none for it.
+  if (!note.after.empty()) sweep();
   Status looked;
   if (job.empty()) {
-    looked = run.All();
+    looked = run.All(note.after);
   } else {
     run.One(job);
   }
   if (!looked.ok()) Add(&report.troubles, looked.ToString());
-  const bool due = turn.read().store_now - turn.read().note.swept >= kAwaySweepEvery;
-  if (due && !run.Enough()) SweepNow(ledger, broker, &report);
+  sweep();
   STOKER_TRY(turn.Finish(call, report, looked.ok() && job.empty()));
   STOKER_TRY(looked);
   return report;
@@ -280,7 +291,9 @@ std::string Told(const AwayReport& report) {
     text += ": " + std::to_string(report.passed) + " of " + std::to_string(report.active) +
             " looked at, " + std::to_string(report.changed) + " changed";
   }
-  if (report.left > 0) text += ", " + std::to_string(report.left) + " left: the time was over";
+  if (report.left > 0)
+    text += ", " + std::to_string(report.left) +
+            " left, with which the next run begins: the time was over";
   if (report.swept) text += "; a sweep ended " + std::to_string(report.ended.size());
   if (!report.troubles.empty()) {
     text += "; " + std::to_string(report.troubles.size()) +

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct AwayReport {
   int passed = 0;
   int changed = 0;
   int left = 0;                       // not looked at: the time was over
+  std::optional<std::string> after;   // of a look at all jobs: as AwayNote::after
   std::vector<std::string> notes;     // what was decided and done, by job
   std::vector<std::string> troubles;  // what could not be; what cannot be read is left alone
   bool swept = false;

@@ -33,6 +33,7 @@ void Fields(A& a, T& t) {
   a("looked", t.looked);
   a("swept", t.swept);
   a("did", t.did);
+  a("after", t.after);
   a("asked", t.asked);
 }
 

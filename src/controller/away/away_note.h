@@ -34,7 +34,8 @@ struct AwayNote {
   WallTime turn_until;  // later, it has died
   WallTime looked;      // when all jobs were looked at last; 0 = never
   WallTime swept;
-  std::string did;  // the last run, for people
+  std::string did;    // the last run, for people
+  std::string after;  // the job that had the last turn of a run that had no time for all; "" = none
   std::vector<AwayAsked> asked;
   std::string extra;  // unknown members, as JSON; preserved
 };

@@ -119,7 +119,10 @@ class AwayTest : public ControllerTest {
     call.version = "1";
     call.bound = SmallBound();
     call.understand = [this](const Ask&) -> Result<AskedMachine> { return asked_; };
-    call.left = [this] { return left_; };
+    call.left = [this] {
+      left_ = left_ - each_;
+      return left_;
+    };
     return call;
   }
   AwayReport Look(const std::string& instance = "") {
@@ -142,6 +145,7 @@ class AwayTest : public ControllerTest {
   AwayBroker broker_{local_};
   AskedMachine asked_ = Small();
   Duration left_ = Duration::Seconds(100);
+  Duration each_;  // so much of it is over each time that it is asked
   int calls_ = 0;
 };
 
@@ -370,6 +374,28 @@ TEST_F(AwayTest, BeginsNothingWhenItsTimeNears) {
   EXPECT_EQ(local_.launches, 0);
   EXPECT_EQ(broker_.sweeps, 0);
   EXPECT_NE(Told(report).find("1 left"), std::string::npos);
+}
+
+TEST_F(AwayTest, TheNextRunBeginsWhereTheTimeWasOver) {
+  std::vector<std::string> waiting;
+  for (int n = 1; n <= 8; ++n) waiting.push_back(Submit("", 1, "job" + std::to_string(n)));
+  for (int run = 0; run < 8 && !waiting.empty(); ++run) {
+    left_ = Duration::Seconds(20);
+    each_ = Duration::Seconds(1);
+    const AwayReport report = Look();
+    EXPECT_GT(report.left, 0);
+    EXPECT_EQ(Note().after, *report.after);
+    const size_t before = waiting.size();
+    std::erase_if(waiting, [&](const auto& job) { return !Record(job).attempts.empty(); });
+    EXPECT_LT(waiting.size(), before) << "these had their turn before";
+    clock_.now += 5 * 60'000;
+  }
+  EXPECT_TRUE(waiting.empty());
+  EXPECT_GT(broker_.sweeps, 0) << "looks leave time for it";
+  each_ = Duration();
+  left_ = Duration::Seconds(100);
+  EXPECT_EQ(Look().left, 0);
+  EXPECT_EQ(Note().after, "");
 }
 
 TEST_F(AwayTest, WhatANewerStokerWroteIsLeftAloneAndSaid) {

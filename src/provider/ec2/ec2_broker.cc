@@ -66,6 +66,13 @@ class Ec2Broker : public Broker {
     Findings out{TellRights(TryEc2Rights(*api, region, id, Profile()), region), true};
     const std::string store = ledger.ok() ? ledger->store->url() : options_.settings.store;
     out.all.push_back(TellRole(*api, region, Profile(), store));
+    std::vector<std::string> topics;
+    for (const NotifySpec& to : options_.settings.notify) {
+      if (to.kind == "sns") topics.push_back(to.to);
+    }
+    for (Finding& finding : TellRoleMore(*api, region, Profile(), topics)) {
+      out.all.push_back(std::move(finding));
+    }
     return out;
   }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_errors.h"
+#include "provider/ec2/api/ec2_role.h"
 #include "provider/ec2/ec2_holdings.h"
 #include "provider/ec2/ec2_options.h"
 #include "provider/ec2/ec2_request.h"
@@ -21,8 +22,7 @@ using nlohmann::ordered_json;
 constexpr char kEc2Service[] = "ec2.amazonaws.com";
 constexpr char kTrustFile[] = "node-trust.json";
 constexpr char kNodeLogsFile[] = "node-logs.json";
-constexpr char kControllerFile[] = "controller.json";
-constexpr char kLambda[] = "lambda.amazonaws.com";
+constexpr char kInstallerFile[] = "installer.json";
 
 // Lists of the submitter's.
 constexpr const char* kLook[] = {"DescribeAvailabilityZones",
@@ -152,47 +152,54 @@ std::string LogsPolicy(const std::string& region) {
                        {"Statement",
                         {{{"Sid", "CloudLog"},
                           {"Effect", "Allow"},
-                          {"Action",
-                           {"logs:CreateLogGroup", "logs:PutRetentionPolicy",
-                            "logs:CreateLogStream", "logs:PutLogEvents", "logs:GetLogEvents"}},
+                          {"Action", CloudLogActions()},
                           {"Resource", {groups, groups + ":*"}}}}}})
       .dump(2);
 }
 
-// What whoever types 'stoker controller --install aws' needs besides: to make the function's parts
-// (provider/ec2/away/lambda_parts.h), and to take them away. Of all ledgers, by their names.
-std::string ControllerPolicy(const std::string& region) {
+// What whoever types 'controller --install aws' and '--uninstall aws' needs besides: the parts of
+// the function by their names alone. Sources: as of WithEc2Rights, for IAM, Lambda, EventBridge and
+// CloudWatch Logs; a part that is made with tags needs the right to tag it.
+std::string InstallerPolicy(const std::string& region) {
   const std::string arn = "arn:" + AwsPartition(region);
-  const std::string role = arn + ":iam::*:role/stoker-away-*";
-  const std::string logs = arn + ":logs:*:*:log-group:";
-  const auto allow = [](const char* sid, const ordered_json& actions, const std::string& resource) {
-    return ordered_json(
-        {{"Sid", sid}, {"Effect", "Allow"}, {"Action", actions}, {"Resource", resource}});
+  const std::string name = std::string(ec2::kAwayName) + "*";
+  const std::string role = arn + ":iam::*:role/" + name;
+  const auto allow = [](const char* sid, const std::vector<std::string>& actions,
+                        const std::string& resource) {
+    return ordered_json({{"Sid", sid},
+                         {"Effect", "Allow"},
+                         {"Action", OneOrMore(actions)},
+                         {"Resource", resource}});
   };
-  ordered_json pass = allow("AwayPass", "iam:PassRole", role);
-  pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", kLambda}}}};
-  const ordered_json all = {
-      allow("AwayRole",
-            {"iam:CreateRole", "iam:TagRole", "iam:GetRole", "iam:PutRolePolicy",
-             "iam:DeleteRolePolicy", "iam:DeleteRole"},
-            role),
-      pass,
-      allow("AwayFunction",
-            {"lambda:CreateFunction", "lambda:TagResource", "lambda:GetFunction",
-             "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration",
-             "lambda:PutFunctionEventInvokeConfig", "lambda:PutFunctionConcurrency",
-             "lambda:AddPermission", "lambda:DeleteFunction"},
-            arn + ":lambda:*:*:function:stoker-away-*"),
-      allow("AwayRules",
-            {"events:PutRule", "events:TagResource", "events:DescribeRule", "events:PutTargets",
-             "events:RemoveTargets", "events:DeleteRule"},
-            arn + ":events:*:*:rule/stoker-away-*"),
-      allow("AwayLog",
-            {"logs:CreateLogGroup", "logs:TagResource", "logs:PutRetentionPolicy",
-             "logs:DeleteLogGroup"},
-            logs + "/aws/lambda/stoker-away-*"),
-      allow("AwayLogs", "logs:DescribeLogGroups", logs + "*")};  // of all, as they are listed
-  return ordered_json({{"Version", "2012-10-17"}, {"Statement", all}}).dump(2);
+  ordered_json pass = allow("AwayPass", {"iam:PassRole"}, role);
+  pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", "lambda.amazonaws.com"}}}};
+  return ordered_json(
+             {{"Version", "2012-10-17"},
+              {"Statement",
+               {allow("AwayRole",
+                      {"iam:CreateRole", "iam:TagRole", "iam:GetRole", "iam:PutRolePolicy",
+                       "iam:DeleteRolePolicy", "iam:DeleteRole"},
+                      role),
+                pass,
+                allow("AwayProfile", {"iam:GetInstanceProfile"},
+                      arn + ":iam::*:instance-profile/*"),
+                allow("AwayFunction",
+                      {"lambda:CreateFunction", "lambda:TagResource", "lambda:GetFunction",
+                       "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration",
+                       "lambda:PutFunctionEventInvokeConfig", "lambda:PutFunctionConcurrency",
+                       "lambda:AddPermission", "lambda:DeleteFunction"},
+                      arn + ":lambda:*:*:function:" + name),
+                allow("AwayRules",
+                      {"events:PutRule", "events:TagResource", "events:PutTargets",
+                       "events:DescribeRule", "events:RemoveTargets", "events:DeleteRule"},
+                      arn + ":events:*:*:rule/" + name),
+                allow("AwayLog",
+                      {"logs:CreateLogGroup", "logs:TagResource", "logs:PutRetentionPolicy",
+                       "logs:DeleteLogGroup"},
+                      arn + ":logs:*:*:log-group:/aws/lambda/" + name),
+                // Lists cannot be limited to resources.
+                allow("AwayLook", {"logs:DescribeLogGroups"}, "*")}}})
+      .dump(2);
 }
 
 using ec2::AwsApi;
@@ -347,7 +354,8 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
       out.push_back(TryDry(api, region, action, {{name, on}}));
     }
   };
-  for (const char* action : {"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupEgress"}) {
+  for (const char* action : {"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupEgress",
+                             "RevokeSecurityGroupIngress"}) {
     if (group.empty()) {
       try_on(action, "", "");
     } else {
@@ -357,6 +365,7 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
                             {"IpPermissions.1.Groups.1.GroupId", group}}));
     }
   }
+  try_on("DeleteSecurityGroup", group, "GroupId");
   out.push_back(
       TryDry(api, region, "CreatePlacementGroup",
              {{"GroupName", ec2::GroupName(ledger_id) + "-trial"}, {"Strategy", ec2::kCluster}}));
@@ -413,13 +422,12 @@ Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const s
   rights.how +=
       std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
   if (StartsWith(store_url, "gs://")) return rights;  // there is no function for one
-  rights.files.push_back(
-      {kControllerFile,
-       "whoever types 'stoker controller --install aws', besides " + std::string(kSubmitterFile),
-       ControllerPolicy(region)});
-  rights.how += std::string(kControllerFile) +
-                " is bound to no command: it may give roles named stoker-away-… any right, so it "
-                "is for those who manage the account.\n";
+  rights.files.push_back({kInstallerFile,
+                          "whoever types 'stoker controller --install aws', beside the submitter's",
+                          InstallerPolicy(region)});
+  rights.how += std::string(kInstallerFile) +
+                " is bound to no command: by it a function can be made that may do anything, so "
+                "it is for those who manage the account.\n";
   return rights;
 }
 

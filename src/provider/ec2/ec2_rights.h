@@ -10,6 +10,11 @@
 
 namespace stoker {
 
+namespace ec2 {
+// Parts of the function that looks after the jobs of a ledger are named by this and its id.
+inline constexpr char kAwayName[] = "stoker-away-";
+}  // namespace ec2
+
 // `policy`, a policy of IAM as JSON, with what EC2 must allow besides: to whoever submits, or to
 // the machines of a job, which replace one another and move their own leases. `region` says in
 // which part of Amazon's cloud; `role`: of the machines. Source: "Actions, resources, and condition

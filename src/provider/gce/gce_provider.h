@@ -33,8 +33,8 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi();
 std::string LoggingEndpoint();
 // The same of Pub/Sub: CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB.
 Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi();
-// Whether this machine's user has any that are good now; asks for them.
-bool HasGoogleCredentials();
+// Whether this machine's user has credentials for it that are good now; asks for them, seconds.
+bool CanPublish();
 
 // An operation that failed is told, to whoever sends the same request, for so long; after that the
 // same request is tried again. Longer than any pause between two sends.

@@ -16,6 +16,8 @@ namespace {
 constexpr char kGoogle[] = "https://compute.googleapis.com/compute/v1";
 constexpr char kGoogleLogging[] = "https://logging.googleapis.com";
 constexpr char kGooglePubSub[] = "https://pubsub.googleapis.com";
+// As a notifier's (notify/http_notifier.h).
+constexpr HttpTimeouts kSoon{Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)};
 // As gcloud's.
 constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 
@@ -65,11 +67,13 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi() {
 
 Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi() {
   const char* own = "CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB";
-  // As a notifier's (notify/http_notifier.h).
-  return MakeApi(SystemVariable(own).value_or(""), kGooglePubSub,
-                 HttpTimeouts{Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)});
+  return MakeApi(SystemVariable(own).value_or(""), kGooglePubSub, kSoon);
 }
 
-bool HasGoogleCredentials() { return Source(PoolOptions())->Get().ok(); }
+bool CanPublish() {
+  HttpPoolOptions http = PoolOptions();
+  http.timeouts = kSoon;
+  return Source(http)->Get().ok();
+}
 
 }  // namespace stoker

@@ -19,7 +19,7 @@ from test.lab.ec2api.service import MOTOS, OURS
 from test.lab.ec2api.signature import Scope, verify
 from test.lab.going_wrong import Cut
 
-SPEAK_JSON = ("ssm", "secretsmanager", "logs", connect.SERVICE)
+SPEAK_JSON = ("ssm", "secretsmanager", "logs", "events", "lambda", connect.SERVICE)
 NOT_PASSED_ON = ("connection", "content-length", "transfer-encoding", "date", "server")
 
 
@@ -73,7 +73,10 @@ class Front:
             entry["error"], entry["status"] = error.code, error.status
             if scope.service in SPEAK_JSON:
                 told = {"__type": error.code, "message": error.words}
-                handler.out(400, json.dumps(told), {"Content-Type": "application/x-amz-json-1.1"})
+                kind = {"Content-Type": "application/x-amz-json-1.1"}
+                if scope.service == "lambda":  # which is no service of the older kind
+                    told, kind = {"Message": error.words}, {"x-amzn-ErrorType": error.code}
+                handler.out(error.status if scope.service == "lambda" else 400, json.dumps(told), kind)
             else:
                 handler.out(error.status, query.refusal(error, new_request_id()), XML)
         finally:

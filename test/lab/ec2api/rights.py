@@ -9,6 +9,7 @@ EC2", "… AWS Systems Manager", "… IAM" (Service Authorization Reference)."""
 import fnmatch
 import re
 
+from test.lab.ec2api import away_rights
 from test.lab.ec2api.errors import Refusal
 from test.lab.ec2api.world import ACCOUNT
 
@@ -170,7 +171,7 @@ def asks(ec2, region, action, asked):
 
 
 def asks_of_others(ec2, region, service, action, given):
-    """The same of SSM, CloudWatch Logs, IAM and Instance Connect; nobody needs a right to ask who he is."""
+    """The same of SSM, CloudWatch Logs, IAM, Lambda, EventBridge and Instance Connect; nobody needs a right to ask who he is."""
     if service == "ssm":
         name = given.get("Name", given.get("Path", "")).lstrip("/")
         name = name.rpartition(":parameter/")[2] or name  # of an ARN
@@ -185,6 +186,14 @@ def asks_of_others(ec2, region, service, action, given):
         group = f"arn:aws:logs:{region}:{ACCOUNT}:log-group:{given.get('logGroupName', '*')}"
         stream = given.get("logStreamName")
         yield f"logs:{action}", f"{group}:log-stream:{stream}" if stream and action != "CreateLogStream" else group, {}
+        if given.get("tags"):
+            yield "logs:TagResource", group, {}
+    elif service == "lambda":
+        yield from away_rights.asks_of_lambda(region, action, given)
+    elif service == "events":
+        yield from away_rights.asks_of_events(region, action, given)
+    elif service == "iam" and "RoleName" in given and "InstanceProfileName" not in given:
+        yield from away_rights.asks_of_role(action, given)
     elif service == "iam":
         profile = f"arn:aws:iam::{ACCOUNT}:instance-profile/{given.get('InstanceProfileName', '*')}"
         yield f"iam:{action}", given.get("PolicySourceArn", profile), {}

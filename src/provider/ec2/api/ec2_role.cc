@@ -127,4 +127,46 @@ Finding TellRole(ec2::AwsApi& api, const std::string& region, const std::string&
   return finding;
 }
 
+std::vector<std::string> CloudLogActions() {
+  return {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:CreateLogStream",
+          "logs:PutLogEvents", "logs:GetLogEvents"};
+}
+
+std::vector<Finding> TellRoleMore(ec2::AwsApi& api, const std::string& region,
+                                  const std::string& profile,
+                                  const std::vector<std::string>& topics) {
+  std::vector<Finding> all;
+  const auto role = ec2::RoleOfProfile(api, region, profile);
+  if (!role.ok() || !StartsWith(*role, "arn:")) return all;  // which TellRole says
+  const auto look = [&](const std::string& what, const std::vector<std::string>& actions,
+                        const std::string& on, const std::string& lacks) {
+    Finding finding{what, "note", ""};
+    const auto told = ec2::Simulate(api, region, *role, actions, on);
+    if (!told.ok()) {
+      finding.text =
+          "whether the role of the machines may is not known: " + told.status().ToString();
+    } else if (told->outcome == Said::kAllowed) {
+      finding = {what, "ok", "the role of the machines may (" + Join(actions, ", ") + ")"};
+    } else if (told->outcome == Said::kUnclear) {
+      finding.text = "whether the role of the machines may depends on what only a request has";
+    } else {
+      finding.text = "the role of the machines may not (" + Join(told->lacks, ", ") + "): " + lacks;
+    }
+    all.push_back(std::move(finding));
+  };
+  const std::vector<std::string> parts = Split(*role, ':');  // arn, partition, iam, "", account
+  const std::string account = parts.size() > 4 ? parts[4] : "";
+  look("logs: {cloud: true}", CloudLogActions(),
+       "arn:" + parts[1] + ":logs:" + region + ":" + account + ":log-group:/stoker/trial",
+       "lines of jobs that ask for it stay in the store alone; node-logs.json of 'stoker doctor "
+       "--iam' "
+       "is that policy");
+  for (const std::string& topic : topics) {
+    look("notify " + Printable(topic), {"sns:Publish"}, topic,
+         "nodes leave events to whoever may; notify-sns.json of 'stoker doctor --iam' is that "
+         "policy");
+  }
+  return all;
+}
+
 }  // namespace stoker

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "port/broker.h"
@@ -35,5 +36,14 @@ RoleFound LookAtRole(ec2::AwsApi& api, const std::string& region, const std::str
 // The same of the role in `profile`, for people; and whether nodes may replace one another.
 Finding TellRole(ec2::AwsApi& api, const std::string& region, const std::string& profile,
                  const std::string& store_url);
+
+// What nodes need for a job's lines in CloudWatch Logs: stoker's groups alone.
+std::vector<std::string> CloudLogActions();
+
+// Whether the role in `profile` may do what a job or the settings may ask of nodes besides: lines
+// in CloudWatch Logs, and `topics`, ARNs of SNS. A finding each, for people.
+std::vector<Finding> TellRoleMore(ec2::AwsApi& api, const std::string& region,
+                                  const std::string& profile,
+                                  const std::vector<std::string>& topics);
 
 }  // namespace stoker

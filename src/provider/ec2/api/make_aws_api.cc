@@ -21,7 +21,7 @@ std::string AwsServiceId(const std::string& service) {
 
 Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory,
                                                 std::optional<HttpTimeouts> timeouts) {
-  STOKER_ASSIGN(const AwsAccount found, FindAwsAccount());
+  STOKER_ASSIGN(const AwsAccount found, FindAwsAccount(timeouts));
   auto account = std::make_shared<const AwsAccount>(found);
   auto keys = std::make_shared<AwsKeys>(account->outside);
   ec2::AwsApiOptions options;
@@ -42,9 +42,7 @@ Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory,
   options.memory = std::move(memory);
   options.now = SystemNow;
   options.seed = SystemSeed();
-  HttpPoolOptions http = account->http;
-  if (timeouts) http.timeouts = *timeouts;
-  auto pool = std::make_shared<HttpPool>(std::move(http));
+  auto pool = std::make_shared<HttpPool>(account->http);
   options.http = [pool](const HttpUrl& url, const HttpRequest& request) {
     return pool->Call(url, request);
   };

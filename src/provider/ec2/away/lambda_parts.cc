@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "provider/ec2/away/lambda_event.h"
 #include "provider/ec2/ec2_request.h"
+#include "provider/ec2/ec2_rights.h"
 
 namespace stoker::ec2 {
 namespace {
@@ -82,7 +83,7 @@ std::string CodeDigest(std::string_view zip) {
 }
 
 LambdaNames::LambdaNames(const std::string& ledger)
-    : function("stoker-away-" + ledger),
+    : function(kAwayName + ledger),
       role(function),
       log_group("/aws/lambda/" + function),
       rules{function + "-time", function + "-instances"} {}

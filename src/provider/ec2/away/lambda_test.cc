@@ -175,7 +175,7 @@ TEST(TakeAway, TheFunctionIsTheFirstToEnd) {
   EXPECT_EQ(ec2::Endings("l1", "home").front().action, "DeleteFunction");
 }
 
-// The rights that controller.json gives on `resource`.
+// The rights that installer.json gives on `resource`.
 std::set<std::string> AllowedOn(const nlohmann::json& policy, const std::string& resource) {
   std::set<std::string> out;
   for (const auto& each : policy["Statement"]) {
@@ -196,8 +196,8 @@ TEST(LambdaPolicy, WhoeverInstallsItMayMakeAndEndAllParts) {
   const Rights of_store{{{kSubmitterFile, "", kNone}, {kNodeFile, "", kNone}}, {}, ""};
   auto rights = AddEc2Rights(of_store, "s3://b", "us-east-1", "stoker");
   ASSERT_TRUE(rights.ok());
-  ASSERT_NE(rights->Find("controller.json"), nullptr);
-  const auto policy = nlohmann::json::parse(*rights->Find("controller.json"));
+  ASSERT_NE(rights->Find("installer.json"), nullptr);
+  const auto policy = nlohmann::json::parse(*rights->Find("installer.json"));
   const ec2::LambdaNames names("l1");
   const std::set<std::string> role = AllowedOn(policy, "role/" + names.role);
   const std::set<std::string> function = AllowedOn(policy, "function:" + names.function);
@@ -233,7 +233,7 @@ TEST(LambdaPolicy, WhoeverInstallsItMayMakeAndEndAllParts) {
   // A ledger in a bucket of Google's has no function.
   auto other = AddEc2Rights(of_store, "gs://b", "us-east-1", "stoker");
   ASSERT_TRUE(other.ok());
-  EXPECT_EQ(other->Find("controller.json"), nullptr);
+  EXPECT_EQ(other->Find("installer.json"), nullptr);
 }
 
 TEST(LambdaPolicy, LimitsWhatIsLaunched) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "aws/account/account.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_errors.h"
@@ -13,13 +14,15 @@ namespace stoker {
 namespace {
 
 constexpr size_t kMostSubject = 99;
+// As a notifier's: whoever tells has more to do than to wait (notify/http_notifier.h).
+constexpr HttpTimeouts kSoon{Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)};
 
 class Sns : public Topic {
  public:
   Sns(std::shared_ptr<ec2::AwsApi> api, const std::string& arn) : api_(std::move(api)), arn_(arn) {}
 
   bool Knows() override {
-    const auto account = FindAwsAccount();
+    const auto account = FindAwsAccount(kSoon);
     return account.ok() && AwsKeys(account->outside).Get().ok();
   }
 
@@ -52,11 +55,24 @@ class Sns : public Topic {
   const std::string arn_;
 };
 
+constexpr char kFile[] = "notify-sns.json";
+
 }  // namespace
 
+void AllowSns(const std::vector<std::string>& arns, Rights* rights) {
+  const nlohmann::ordered_json policy = {
+      {"Version", "2012-10-17"},
+      {"Statement",
+       {{{"Sid", "Notify"}, {"Effect", "Allow"}, {"Action", "sns:Publish"}, {"Resource", arns}}}}};
+  rights->files.push_back(
+      {kFile, "whoever tells of jobs: machines that run them, people who look", policy.dump(2)});
+  const std::string document = std::string(" --policy-name stoker-notify --policy-document ") +
+                               "file://" + kRightsFolder + "/" + kFile;
+  rights->commands.push_back("aws iam put-role-policy --role-name ROLE" + document);
+  rights->commands.push_back("aws iam put-user-policy --user-name NAME" + document);
+}
+
 Result<std::unique_ptr<Topic>> OpenSns(const std::string& arn) {
-  // As a notifier's: whoever tells has more to do than to wait (notify/http_notifier.h).
-  constexpr HttpTimeouts kSoon{Duration::Seconds(3), Duration::Seconds(5), Duration::Seconds(5)};
   STOKER_ASSIGN(auto api, MakeAwsApi(nullptr, kSoon));
   return std::unique_ptr<Topic>(std::make_unique<Sns>(std::move(api), arn));
 }

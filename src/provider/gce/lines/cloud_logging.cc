@@ -20,6 +20,9 @@ using Body = nlohmann::ordered_json;
 // A request may have 10 MB; JSON may make six bytes of one.
 constexpr CloudLogLimits kLimits{1 << 20, 400, 1000, Duration::Hours(24)};
 
+// Of the bucket _Default. Source: "Logs retention periods" (Cloud Logging documentation).
+constexpr int kUsualDays = 30;
+
 std::string LogName(const CloudLogPlace& place) {
   return "projects/" + place.place.account + "/logs/stoker";
 }
@@ -32,7 +35,13 @@ class CloudLogging : public CloudLog {
 
   const char* title() const override { return "Cloud Logging"; }
   CloudLogLimits limits() const override { return kLimits; }
-  Result<std::string> Prepare() override { return std::string(); }
+  // A log has no retention of its own: its bucket has one for all that is in it.
+  Result<std::string> Prepare() override {
+    if (place_.days == kUsualDays) return std::string();
+    return "Cloud Logging keeps lines for as long as the project's log bucket says (" +
+           std::to_string(kUsualDays) + " days unless its owner set another), and not for " +
+           std::to_string(place_.days);
+  }
 
   Result<std::string> Append(const std::vector<CloudLine>& lines) override {
     Body entries = Body::array();

@@ -18,7 +18,7 @@ class PubSub : public Topic {
   PubSub(std::shared_ptr<gce::ComputeApi> api, const std::string& name)
       : api_(std::move(api)), name_(name) {}
 
-  bool Knows() override { return HasGoogleCredentials(); }
+  bool Knows() override { return CanPublish(); }
 
   Status Publish(const Notification& what, const std::string& json) override {
     const nlohmann::ordered_json message = {
@@ -36,6 +36,15 @@ class PubSub : public Topic {
 };
 
 }  // namespace
+
+void AllowPubSub(const std::vector<std::string>& names, Rights* rights) {
+  for (const std::string& name : names) {
+    for (const char* member : {"serviceAccount:EMAIL", "user:NAME"}) {
+      rights->commands.push_back("gcloud pubsub topics add-iam-policy-binding " + name +
+                                 " --role=roles/pubsub.publisher --member=" + member);
+    }
+  }
+}
 
 Result<std::unique_ptr<Topic>> OpenPubSub(const std::string& name) {
   STOKER_ASSIGN(auto api, MakePubSubApi());

@@ -4,13 +4,18 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
+#include "port/rights.h"
 #include "port/topic.h"
 
 namespace stoker {
 
 // With the credentials and addresses of this machine's user. Sends nothing yet.
 Result<std::unique_ptr<Topic>> OpenPubSub(const std::string& name);
+
+// Adds the commands by which one may publish to these. Pure.
+void AllowPubSub(const std::vector<std::string>& names, Rights* rights);
 
 }  // namespace stoker

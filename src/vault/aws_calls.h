@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both of Amazon's vaults share. Inside vault/ only.
+// What both of Amazon's vaults share, and logins of ECR. Inside vault/ and images/role only.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@ installed by apt out of a source of packages in the lab or, with STOKER_LAB_IMAG
 image; the job's image comes out of a real registry. Preempted and resumed, and one whose machine is
 shut down by hand.
 
-    container_boots.py ec2|gcp [resumed] [shut] [nowhere]"""
+    container_boots.py ec2|gcp [resumed] [shut] [nowhere] [role] [secret]"""
 
 import os
 import pathlib
@@ -28,7 +28,9 @@ if lab_of.INSIDE not in os.environ:  # while there is a network
     bring("registry")
     packages.of(base_tree.tree(), "podman")
 lab_of.enter()
+from test.containers.door import Door
 from test.containers.engines import Engine, sbin
+from test.containers.registry import named
 from test.e2e.kit.harness import Results, parts_of
 from test.e2e.kit.job_kit import texts
 from test.ec2 import lab_world as ec2
@@ -37,6 +39,9 @@ from test.lab import ec2_rooms, gce_rooms
 from test.lab.cloud_world import whole
 
 CLOUD, GATE = {"ec2": (ec2, ec2_rooms.GATE), "gcp": (gcp, gce_rooms.GATE)}[sys.argv[1]]
+# A registry as the cloud has it, and one of the team's.
+CLOUDS = {"ec2": "123456789012.dkr.ecr.us-east-1.amazonaws.com", "gcp": "us-docker.pkg.dev"}[sys.argv[1]]
+TEAMS, PASSWORD = "registry.example", "planted-5c1bQ-planted"
 STEPS = {"ec2": 160, "gcp": 400}[sys.argv[1]]  # longer than a notice of half a second each
 REGISTRY = f"{GATE}:5000"
 IMAGE = f"{REGISTRY}/py:1"
@@ -84,6 +89,40 @@ def settle(lab):
         shutil.copy(shutil.which("runc", path=sbin()), disk / "usr/sbin/runc")
 
     lab.rooms.cloud.dress = dress
+
+
+def lets_in(lab, name, user, password):
+    if name == TEAMS:
+        return "me" if (user, password) == ("me", PASSWORD) else None
+    if sys.argv[1] == "ec2":  # as moto gives it
+        return "aws" if (user, password) == ("AWS", "123456789012-auth-token") else None
+    token = lab.identity.tokens.get(password)
+    return token.email if user == "oauth2accesstoken" and token and token.good else None
+
+
+def open_door(lab):
+    """The same registry under two names, with TLS and logins, for machines and for who submits."""
+    folder = pathlib.Path(lab.folder)
+    door = Door(folder, GATE, (CLOUDS, TEAMS), REGISTRY, lambda *words: lets_in(lab, *words))
+    plain = lab.rooms.cloud.dress
+
+    def dress(disk, instance):
+        plain(disk, instance)
+        hosts = disk / "etc/hosts"
+        before = hosts.read_text() if hosts.exists() else "127.0.0.1 localhost\n"
+        hosts.write_text(f"{before}{GATE} {CLOUDS} {TEAMS}\n")
+        trust(disk / "etc/containers", door)
+
+    lab.rooms.cloud.dress = dress
+    named(folder / "hosts", GATE, CLOUDS, TEAMS)
+    return door
+
+
+def trust(folder, door):
+    for name in (CLOUDS, TEAMS):
+        where = folder / "certs.d" / name
+        where.mkdir(parents=True)
+        shutil.copy(door.certificate, where / "ca.crt")
 
 
 class Registry:
@@ -208,11 +247,56 @@ def test_nowhere(lab, check):
         check("nowhere: it fails for its engine", "podman could not be installed by apt-get" in told and "image_id" in told, told)
 
 
+def test_role(lab, check):
+    """An image of the cloud's own registry: no login is written anywhere."""
+    with CLOUD.World(lab, "role") as world:
+        trust(world.home / ".config/containers", lab.door)
+        lab.door.seen.clear()
+        job = submitted(world, 3, f"{CLOUDS}/py:1")
+        world.over(job, limit=500)
+        said = system_log(world, job)
+        check("role: it succeeds", world.job(job)["state"] == "Succeeded", (world.job(job), said))
+        check("role: the login is said", f"a login at {CLOUDS} by this machine's role" in said, said)
+        shown = world.stoker("show", job).stdout
+        check("role: the record has the digest", f"{CLOUDS}/py@sha256:" in shown, shown)
+        who = {each for name, each in lab.door.seen if name == CLOUDS}
+        asked = [e for e in lab.log if e.get("action") == "GetAuthorizationToken"]
+        if sys.argv[1] == "gcp":
+            check("role: who submits and the machine asked, each as itself", len(who) == 2, who)
+        else:
+            keys = {each["key"] for each in asked}
+            check("role: so did both of ECR", len(keys) == 2 and any(world.is_node(each) for each in keys), asked)
+
+
+def test_secret(lab, check):
+    """A login of the job's own at another registry, out of the cloud's vault."""
+    with CLOUD.World(lab, "secret") as world:
+        trust(world.home / ".config/containers", lab.door)
+        world.env["REGISTRY_PASSWORD"] = PASSWORD
+        lab.door.seen.clear()
+        path = world.work / "secret.yaml"
+        login = "{user: me, password: $REGISTRY_PASSWORD}"
+        path.write_text(
+            f"name: secret\nresources: {{infra: {world.infra}}}\nsecrets: [REGISTRY_PASSWORD]\n"
+            f"container: {{image: '{TEAMS}/py:1', login: {login}}}\nrun: echo it runs\n"
+        )
+        job = world.submit(path)
+        world.over(job, limit=500)
+        said = system_log(world, job)
+        check("secret: it succeeds", world.job(job)["state"] == "Succeeded", (world.job(job), said))
+        check("secret: by this login", {each for name, each in lab.door.seen if name == TEAMS} == {"me"}, lab.door.seen[:4])
+        machine = world.machines(job)[0]
+        files = (pathlib.Path(lab.folder) / machine.id / "disk").rglob("config.json")
+        left = [one for one in files if PASSWORD in one.read_text(errors="replace")]
+        check("secret: it lies in no file of the machine's", not left, left)
+
+
 def main():
     results = Results()
     with CLOUD.Lab() as lab:
         settle(lab)
         registry = Registry(lab)
+        lab.door = open_door(lab)
         try:
             with CLOUD.World(lab, "registry") as world:
                 registry.fill(world)
@@ -221,6 +305,7 @@ def main():
                 results.run(name, parts_of(globals())[name], lab, results.check)
                 print(f"      {name}: {time.monotonic() - begun:.1f} s", flush=True)
         finally:
+            lab.door.end()
             registry.end()
         results.check("the lab has no bug", not lab.bugs, lab.bugs)
     results.finish()

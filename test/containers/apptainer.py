@@ -17,7 +17,8 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 INSIDE = "STOKER_APPTAINER_INSIDE"  # the user's id, and the registry's port
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGES = "apptainer,mount,procps,squashfuse,fuse3,uidmap,python3"
+OUTER = "/outer-usr"  # in the tree: this machine's /usr, which has torch for the examples
+PACKAGES = "apptainer,mount,procps,squashfuse,fuse3,uidmap,python3,openssh-server"
 # The clock of who tests may be weeks behind a release that moves.
 APT = 'Acquire::Check-Valid-Until "false"'
 GO = """set -e
@@ -29,6 +30,8 @@ for each in tmp proc sys dev "${ROOT#/}"; do
   mount --rbind "/$each" "$each"
 done
 mount --bind "$FUSE" dev/fuse
+mkdir -p "${OUTER#/}"
+mount --rbind /usr "${OUTER#/}"
 for each in etc/passwd etc/group etc/subuid etc/subgid; do
   [ -e "$each" ] || : >"$each"
   mount --bind "/$each" "$each"
@@ -85,14 +88,17 @@ def outside():
             registry = subprocess.Popen(["docker-registry", "serve", str(settings)], stdout=log, stderr=log)
         try:
             engine = engines.Engine("podman", world)
-            engine.run("tag", "localhost/py:1", f"localhost:{port}/py:1")
-            end = time.monotonic() + 30
-            while (pushed := engine.run("push", "--tls-verify=false", f"localhost:{port}/py:1", check=False)).returncode:
-                if time.monotonic() > end:
-                    sys.exit(f"apptainer: the registry takes no image: {pushed.stderr}")
-                time.sleep(0.2)
+            engine.which = engines.HOST_IMAGE
+            engine.load()
+            for name in ("py:1", "host:1"):
+                engine.run("tag", f"localhost/{name}", f"localhost:{port}/{name}")
+                end = time.monotonic() + 30
+                while (pushed := engine.run("push", "--tls-verify=false", f"localhost:{port}/{name}", check=False)).returncode:
+                    if time.monotonic() > end:
+                        sys.exit(f"apptainer: the registry takes no image: {pushed.stderr}")
+                    time.sleep(0.2)
             engine.close()
-            env = {**os.environ, INSIDE: f"{uid} {port}", "FUSE": str(fuse), "ROOT": str(ROOT)}
+            env = {**os.environ, INSIDE: f"{uid} {port}", "FUSE": str(fuse), "ROOT": str(ROOT), "OUTER": OUTER}
             words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", GO, "sh", sid]
             return subprocess.run([*words, "/usr/bin/python3", *sys.argv], env=env).returncode
         finally:
@@ -109,6 +115,7 @@ class Apptainer:
     def __init__(self, world, port):
         self.world = world
         self.image = f"localhost:{port}/py:1"
+        self.of_host = {"image": f"localhost:{port}/host:1", "usr": OUTER}
         self.env = {"APPTAINER_NOHTTPS": "1", "APPTAINER_DISABLE_CACHE": "1"}
 
     def containers(self):
@@ -129,18 +136,20 @@ class Apptainer:
 
 def inside():
     from test.containers import containers as parts
+    from test.containers import examples
     from test.e2e.kit.harness import Results, World
 
     uid, port = map(int, os.environ[INSIDE].split())
     results = Results()
     chosen = {"seen": seen, "saved": parts.saved, "killed": parts.killed, "mistakes": mistakes}
+    more = {"here": examples.here, "box": examples.box}
     with World("apptainer", uid=uid) as world:
         world.root.chmod(0o755)
         engine = Apptainer(world, port)
         world.env.update(engine.env, PATH="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
         for part in sys.argv[1:] or chosen:
             begun = time.monotonic()
-            results.run(part, chosen[part], world, engine, results.check)
+            results.run(part, {**chosen, **more}[part], world, engine, results.check)
             print(f"apptainer {part}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
     results.finish()
 

@@ -18,16 +18,16 @@ import time
 from test.cloud_env import cache_root
 
 PACKAGES = {
-    "podman": ["podman", "runc", "conmon"],
-    "docker": ["docker.io", "runc"],
-    "rootless": ["podman", "runc", "conmon", "uidmap", "slirp4netns", "catatonit"],
-    "registry": ["docker-registry"],
+    "podman": ["podman", "runc", "conmon", "busybox-static"],
+    "docker": ["docker.io", "runc", "busybox-static"],
+    "rootless": ["podman", "runc", "conmon", "uidmap", "slirp4netns", "catatonit", "busybox-static"],
+    "registry": ["docker-registry", "apache2-utils", "openssl", "skopeo"],
 }
 PROGRAMS = {
-    "podman": ["podman", "runc"],
-    "docker": ["dockerd", "docker", "runc"],
-    "rootless": ["podman", "runc", "newuidmap", "catatonit"],
-    "registry": ["docker-registry"],
+    "podman": ["podman", "runc", "busybox"],
+    "docker": ["dockerd", "docker", "runc", "busybox"],
+    "rootless": ["podman", "runc", "newuidmap", "catatonit", "busybox"],
+    "registry": ["docker-registry", "htpasswd", "openssl", "skopeo"],
 }
 USER = "stoker-boxed"  # has user ids below it, which takes a name
 POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
@@ -45,9 +45,10 @@ def sbin():
     return os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
-def bring(wanted, packages):
-    """Installs what of the programs `wanted` is missing; a test without its engine is a failure, not a pass."""
-    if all(shutil.which(one, path=sbin()) for one in wanted):
+def bring(kind):
+    """Installs what is missing of an engine, or of a registry; a test without it is a failure, not a pass."""
+    packages = PACKAGES[kind]
+    if all(shutil.which(one, path=sbin()) for one in PROGRAMS[kind]):
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         sys.exit(f"containers: as root, run: apt-get install {' '.join(packages)}")
@@ -143,10 +144,10 @@ def host_image(path):
             tar.add(name, name.lstrip("/"))
 
 
-def host_container(engine, folders=()):
+def host_container(engine, folders=(), image=HOST_IMAGE, usr="/usr"):
     """The section of a job file."""
-    volumes = ["/usr:/usr:ro", *(f"{folder}:{folder}" for folder in folders)]
-    return f"container:\n  image: {HOST_IMAGE}\n  engine: {engine}\n  volumes: {json.dumps(volumes)}\n"
+    volumes = [f"{usr}:/usr:ro", *(f"{folder}:{folder}" for folder in folders)]
+    return f"container:\n  image: {image}\n  engine: {engine}\n  volumes: {json.dumps(volumes)}\n"
 
 
 def owner(pid):
@@ -159,7 +160,9 @@ def owner(pid):
 def make_user():
     """An ordinary user's id, who has a range of others; goes with remove_user."""
     remove_user()
-    subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", USER], check=True, capture_output=True, env={"PATH": sbin()})
+    words = ["useradd", "--no-create-home", "--shell", "/bin/sh"]
+    # Who has no password is let in by ssh with a key, who is locked is not.
+    subprocess.run([*words, "--password", "*", USER], check=True, capture_output=True, env={"PATH": sbin()})
     return pwd.getpwnam(USER).pw_uid
 
 
@@ -180,7 +183,7 @@ class Engine:
         self.folder.mkdir()
         world.own(self.folder)
         self.daemon = None
-        bring(PROGRAMS[kind] + ["busybox"], PACKAGES[kind] + ["busybox-static"])
+        bring(kind)
         self.client = shutil.which(self.name, path=sbin())
         self.env = {"PATH": sbin(), "HOME": str(world.home)}
         if world.user:

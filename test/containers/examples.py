@@ -2,24 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples in containers of a real engine, as they are but for their section `container`:
 examples.py podman|rootless|docker [here|box]. Begun, preempted half-way, resumed, on this machine and on a
-box that ssh reaches. The image's /usr is this machine's, mounted: python3-torch is there."""
+box that ssh reaches. With apptainer: apptainer.py here box. The image's /usr is this machine's, mounted: python3-torch is there."""
 
 import pathlib
 import pwd
 import re
 import shutil
-import subprocess
 import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test import sshd
 from test.containers.containers import ended, log, nothing_left, play_parts
-from test.containers.engines import HOST_IMAGE, USER, host_container, sbin
+from test.containers.engines import HOST_IMAGE, host_container
 from test.e2e.kit.job_kit import texts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EPOCHS = 24
+
+
+def section(engine):
+    """Who is in another system than this one says where this one's programs are."""
+    return host_container(engine.name, **getattr(engine, "of_host", {}))
 
 
 def epochs(world, job, attempt):
@@ -33,7 +37,7 @@ def train(world, engine, check, example, *words):
     work = world.root / f"{example}{len(words)}"
     shutil.copytree(ROOT / "examples" / example, work)
     with (work / "job.yaml").open("a") as out:
-        out.write(host_container(engine.name))
+        out.write(section(engine))
     world.own(work, *work.rglob("*"))
     job = world.submit("job.yaml", *words, "--env", f"EPOCHS={EPOCHS}", "--env", "PAUSE=0.35", cwd=work)
     world.wait_for(f"{what}: half of the epochs", lambda: len(epochs(world, job, 1)) >= EPOCHS // 2, timeout=120, every=0.5)
@@ -56,9 +60,6 @@ def here(world, engine, check):
 
 def box(world, engine, check):
     """A real sshd, whose sessions have the engine and a home of their own."""
-    if world.user:
-        # Who has no password is let in by a key, who is locked is not.
-        subprocess.run(["usermod", "--password", "*", USER], check=True, env={"PATH": sbin()})
     env = {name: value for name, value in engine.env.items() if name != "HOME"}
     client = sshd.Client(world.root / "client")
     one = sshd.Sshd(world.root, "box1", {**env, "STOKER_CAPACITY": "cpus=64 memory=0"})
@@ -72,19 +73,29 @@ def box(world, engine, check):
         world.stoker("config", "set", "pools.lab", "box1", check=True)
         for example in ("digits", "ddp"):
             train(world, engine, check, example, "--infra", "ssh/lab")
-        program = "echo $$; while [ ! -e go ]; do sleep 0.1; done"
-        path = world.work / "waits.yaml"
-        path.write_text(f"name: waits\nenvs: {{ASKED: 'a b'}}\nrun: |\n  {program}\n" + host_container(engine.name))
-        job = world.submit(path, "--infra", "ssh/lab")
-        world.wait_for("its line", lambda: texts(world, job), timeout=60)
-        done = world.stoker("ssh", job, "--", "cat /proc/1/cmdline | tr '\\0' ' '; echo; echo \"$ASKED\"; touch go; exit 6")
-        check("a shell on the box is in the container", "__container" in done.stdout and "a b" in done.stdout, done.stdout + done.stderr)
-        check("which is said, and its code is the command's", "in the container" in done.stderr and done.returncode == 6, done.stderr)
-        check("whose program sees what it does", ended(world, job), log(world, job))
+        shell(world, engine, check, one)
         world.wait_for("the box to be rid of its machines", lambda: not one.instances(), timeout=60)
         nothing_left(world, engine, check, "box")
     finally:
         one.stop()
+
+
+def shell(world, engine, check, one):
+    """A shell on the box, beside a program that waits for it."""
+    program = "echo $$; while [ ! -e go ]; do sleep 0.1; done"
+    path = world.work / "waits.yaml"
+    path.write_text(f"name: waits\nenvs: {{ASKED: 'a b'}}\nrun: |\n  {program}\n" + section(engine))
+    job = world.submit(path, "--infra", "ssh/lab")
+    world.wait_for("its line", lambda: texts(world, job), timeout=60)
+    if engine.name == "apptainer":
+        done = world.stoker("ssh", job, "--", "touch", str(one.state / "work" / f"{job}-0" / "go"))
+        check("a shell on the box is outside of the container, which is said", "outside of the container" in done.stderr, done.stderr)
+        check("it ends well", ended(world, job), log(world, job))
+        return
+    done = world.stoker("ssh", job, "--", "cat /proc/1/cmdline | tr '\\0' ' '; echo; echo \"$ASKED\"; touch go; exit 6")
+    check("a shell on the box is in the container", "__container" in done.stdout and "a b" in done.stdout, done.stdout + done.stderr)
+    check("which is said, and its code is the command's", "in the container" in done.stderr and done.returncode == 6, done.stderr)
+    check("whose program sees what it does", ended(world, job), log(world, job))
 
 
 PARTS = {one.__name__: one for one in (here, box)}

@@ -32,9 +32,9 @@ def small_tree(path):
 class Lab:
     """An engine, a registry, and the images of a test."""
 
-    def __init__(self, world, engine, check):
+    def __init__(self, world, engine, check, registry=None):
         self.world, self.engine, self.check = world, engine, check
-        self.registry = ImageRegistry(world.root / "registry")
+        self.registry = registry or ImageRegistry(world.root / "registry")
         world.home.joinpath(".config").mkdir(exist_ok=True)
         self.registry.trust(world.home)
         self.tree = world.root / "small.tar"

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import os
+import pathlib
 import shutil
 import socket
 import ssl
@@ -18,30 +19,41 @@ from test.containers.engines import bring, sbin
 NAME, PASSWORD = "puller", "open:sesame"
 
 
-class ImageRegistry:
-    """`host`: as images name it. It is not 127.0.0.0/8, where docker asks for no certificate."""
+def named(path, address, *names):
+    """From now on `names` lead to `address` in this mount namespace, which is the test's own; `path`: a file
+    for that."""
+    path.write_text(pathlib.Path("/etc/hosts").read_text() + f"{address} {' '.join(names)}\n")
+    subprocess.run(["mount", "--bind", path, "/etc/hosts"], check=True)
 
-    def __init__(self, folder, address="127.0.0.1"):
-        bring(["docker-registry", "htpasswd", "openssl", "skopeo"], ["docker-registry", "apache2-utils", "openssl", "skopeo"])
+
+class ImageRegistry:
+    """`host`: as images name it. It is not 127.0.0.0/8, where docker asks for no certificate.
+    `name`: a host that leads to `address`, with the port of https; else it has a port of its own.
+    `login`: whom it lets in."""
+
+    def __init__(self, folder, address="127.0.0.1", name="", login=(NAME, PASSWORD)):
+        bring("registry")
         self.folder = folder
         folder.mkdir(mode=0o755)
+        self.login = login
         with socket.socket() as free:
-            free.bind((address, 0))
-            self.host = f"{address}:{free.getsockname()[1]}"
+            free.bind((address, 443 if name else 0))
+            listens = f"{address}:{free.getsockname()[1]}"
+        self.host = name or listens
         self.certificate = folder / "ca.crt"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=registry", "-keyout", folder / "key"]
-            + ["-out", self.certificate, "-addext", f"subjectAltName=IP:{address}"],
+            + ["-out", self.certificate, "-addext", f"subjectAltName={f'DNS:{name}' if name else f'IP:{address}'}"],
             check=True,
             capture_output=True,
         )
-        words = subprocess.run(["htpasswd", "-Bbn", NAME, PASSWORD], check=True, capture_output=True, text=True, env={"PATH": sbin()})
+        words = subprocess.run(["htpasswd", "-Bbn", *login], check=True, capture_output=True, text=True, env={"PATH": sbin()})
         (folder / "htpasswd").write_text(words.stdout.strip() + "\n")
         settings = {
             "version": "0.1",
             "log": {"accesslog": {"disabled": False}},
             "storage": {"filesystem": {"rootdirectory": str(folder / "data")}, "delete": {"enabled": True}},
-            "http": {"addr": self.host, "tls": {"certificate": str(self.certificate), "key": str(folder / "key")}},
+            "http": {"addr": listens, "tls": {"certificate": str(self.certificate), "key": str(folder / "key")}},
             "auth": {"htpasswd": {"realm": "test", "path": str(folder / "htpasswd")}},
         }
         (folder / "settings.yml").write_text(json.dumps(settings))
@@ -87,7 +99,7 @@ class ImageRegistry:
         target = f"{self.host}/{name}"
         digest = self.folder / "digest"
         done = subprocess.run(
-            ["skopeo", "--insecure-policy", "copy", f"--dest-creds={NAME}:{PASSWORD}", f"--dest-cert-dir={self.folder}"]
+            ["skopeo", "--insecure-policy", "copy", f"--dest-creds={':'.join(self.login)}", f"--dest-cert-dir={self.folder}"]
             + ["--digestfile", digest, *words, source, f"docker://{target}"],
             capture_output=True,
             text=True,

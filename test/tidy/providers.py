@@ -22,6 +22,7 @@ FREE = (
     "src/google/",
     "src/store/",  # buckets of the same companies
     "src/vault/",  # and where they keep secrets
+    "src/images/role/",  # and images
     "src/spec/places/",  # keys of job files and settings, read before there is a provider
 )
 OWN = re.compile(r"src/provider/(?:ec2|gce|slurm|ssh)/")

@@ -9,6 +9,8 @@
 #include "container/image_ref.h"
 #include "images/logins.h"
 #include "images/registry_client.h"
+#include "images/role/role_login.h"
+#include "images/role/role_registry.h"
 #include "net/system.h"
 #include "sys/container/engine_images.h"
 #include "sys/container/engines.h"
@@ -23,6 +25,12 @@ Result<FoundImage> Ask(const ContainerSpec& container, const ImageRef& ref,
     return Status(Code::kUnavailable, "its login lies in a vault");
   }
   if (!login.login) login = FindLogin(ref, SystemVariable);
+  const auto cloud = login.login ? std::nullopt : FindRoleRegistry(ref.registry);
+  if (cloud) {
+    auto by_role = LoginByRole(*cloud);
+    if (by_role.ok()) login.login = std::move(*by_role);
+    if (!by_role.ok() && login.trouble.empty()) login.trouble = by_role.status().message();
+  }
   return AskRegistry({ref, OwnArchitecture(), std::move(login.login), std::move(login.trouble),
                       CertificatesFor(ref.registry, SystemVariable)});
 }

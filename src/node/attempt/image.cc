@@ -10,8 +10,13 @@
 #include "container/engine_words.h"
 #include "container/image_ref.h"
 #include "container/registry_login.h"
+#include "images/login_folder.h"
+#include "images/logins.h"
+#include "images/role/role_login.h"
+#include "images/role/role_registry.h"
 #include "ledger/blobs.h"
 #include "ledger/paths.h"
+#include "net/system.h"
 #include "node/env/tail_sink.h"
 #include "sys/container/engine_images.h"
 #include "sys/container/engines.h"
@@ -96,29 +101,26 @@ Result<std::string> FixForJob(AttemptContext& here, const std::string& image) {
   return known.empty() ? Result<std::string>(put.status()) : known;
 }
 
-// The login of the job at the image's registry, in a folder that nobody else may read, for as long
-// as it is needed; what a kill leaves of it goes with the machine's folder.
-class LoginFolder {
- public:
-  explicit LoginFolder(const AttemptContext& here) : path_(here.config.dir + "/login") {}
-  ~LoginFolder() { Clear(); }
-  Status Write(const std::string& image, const RegistryLogin& login) {
-    const auto ref = ParseImageRef(image);
-    if (!ref) return Status::Ok();
-    Clear();
-    STOKER_TRY(sys::MakeDirs(path_, 0700));
-    STOKER_TRY(sys::WriteFileAtomic(path_ + "/config.json", LoginFile(ref->registry, login), 0600));
-    written_ = path_;
-    return Status::Ok();
+// By what the machine may do, where the registry is a cloud's and the engine has no login there.
+std::optional<RegistryLogin> LoginOfMachine(AttemptContext& here, const EngineFacts& engine,
+                                            const ImageRef& ref) {
+  const auto registry = FindRoleRegistry(ref.registry);
+  if (!registry || FindLogin(ref, SystemVariable).login) return std::nullopt;
+  const std::string at = "at " + ref.registry + " by this machine's role";
+  if (engine.kind == EngineKind::kApptainer) {
+    here.log.Say("stoker: apptainer is given no login " + at + ": podman and docker are");
+    return std::nullopt;
   }
-  // "" = none was written.
-  const std::string& written() const { return written_; }
-
- private:
-  void Clear() { (void)sys::RemoveTree(path_); }
-  const std::string path_;
-  std::string written_;
-};
+  here.log.Does("asking for a login " + at);
+  const auto login = LoginByRole(*registry);
+  if (login.ok()) {
+    here.log.Say("stoker: a login " + at);
+    return *login;
+  }
+  here.log.Say("stoker: there is no login " + at +
+               ", the image is pulled without one: " + login.status().ToString());
+  return std::nullopt;
+}
 
 // What is pulled is smaller than what becomes of it: less room than that is surely too little.
 Status CheckRoom(int64_t bytes, const EngineFacts& engine) {
@@ -158,12 +160,13 @@ Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts&
   if (!found) {
     if (here.config.job.image == image && !here.config.job.image_blob.empty()) {
       STOKER_TRY(Load(here, step, engine));
-    } else if (ParseImageRef(image)) {
+    } else if (const auto ref = ParseImageRef(image)) {
       // Layers that the engine has already count in it: the engine has the last word.
       const Status room = CheckRoom(here.config.job.image_bytes, engine);
       if (!room.ok()) here.log.Say("stoker: " + room.message() + ": it is pulled all the same");
-      LoginFolder folder(here);
-      if (login) STOKER_TRY(folder.Write(image, *login));
+      LoginFolder folder(here.config.dir + "/login");
+      const auto used = login ? login : LoginOfMachine(here, engine, *ref);
+      if (used) STOKER_TRY(folder.Write(*ref, *used));
       STOKER_TRY(Pull(here, step, engine, image, folder.written()));
     } else {
       return Status(Code::kInvalid,

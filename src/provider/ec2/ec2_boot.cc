@@ -80,6 +80,7 @@ std::string Env(const LaunchRequest& request, const Options& options, const Fetc
          SetVariable("SSM_ENDPOINT", options.ssm_endpoint) +
          SetVariable("SECRETS_ENDPOINT", options.secrets_endpoint) +
          SetVariable("LOGS_ENDPOINT", options.logs_endpoint) +
+         SetVariable("ECR_ENDPOINT", options.ecr_endpoint) +
          "IMDS=${IMDS:-http://169.254.169.254}\nexport REGION IMDS\n";
 }
 
@@ -87,10 +88,10 @@ std::string Env(const LaunchRequest& request, const Options& options, const Fetc
 
 Result<std::string> UserData(const LaunchRequest& request, const Options& options) {
   STOKER_ASSIGN(const Fetch fetch, FetchOf(request, options));
-  STOKER_TRY(cloud::CheckLines({request.store_url, options.s3_endpoint, options.ec2_endpoint,
-                                options.ssm_endpoint, options.secrets_endpoint,
-                                options.logs_endpoint, fetch.region, request.binary_digest,
-                                options.google_identity, options.google_account}));
+  STOKER_TRY(cloud::CheckLines(
+      {request.store_url, options.s3_endpoint, options.ec2_endpoint, options.ssm_endpoint,
+       options.secrets_endpoint, options.logs_endpoint, options.ecr_endpoint, fetch.region,
+       request.binary_digest, options.google_identity, options.google_account}));
   cloud::BootParts parts{Env(request, options, fetch),
                          fetch.run + kPrepareScript,
                          cloud::EncodeLaunch(request),

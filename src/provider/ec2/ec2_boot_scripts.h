@@ -40,6 +40,7 @@ inline constexpr char kPrepareScript[] = R"sh(prepare() {
   [ -z "$EC2_ENDPOINT" ] || export AWS_ENDPOINT_URL_EC2="$EC2_ENDPOINT"
   [ -z "$SSM_ENDPOINT" ] || export AWS_ENDPOINT_URL_SSM="$SSM_ENDPOINT"
   [ -z "$SECRETS_ENDPOINT" ] || export AWS_ENDPOINT_URL_SECRETS_MANAGER="$SECRETS_ENDPOINT"
+  [ -z "$ECR_ENDPOINT" ] || export AWS_ENDPOINT_URL_ECR="$ECR_ENDPOINT"
   [ -z "$LOGS_ENDPOINT" ] || export AWS_ENDPOINT_URL_CLOUDWATCH_LOGS="$LOGS_ENDPOINT"
   google=/opt/stoker/google.json
   [ ! -e "$google" ] || export GOOGLE_APPLICATION_CREDENTIALS="$google"

@@ -114,6 +114,7 @@ Result<Ec2Wish> Ec2WishOf(const OfferAsk& ask, const Settings& settings,
   STOKER_TRY(endpoint("ec2", "EC2", &wish.ec2_endpoint));
   if (ask.spec.logs.cloud)
     STOKER_TRY(endpoint("cloudwatch_logs", "CloudWatch Logs", &wish.logs_endpoint));
+  if (!ask.spec.container.image.empty()) STOKER_TRY(endpoint("ecr", "ECR", &wish.ecr_endpoint));
   if (ask.spec.secrets.empty()) return wish;
   STOKER_TRY(endpoint("ssm", "SSM", &wish.ssm_endpoint));
   STOKER_TRY(endpoint("secrets_manager", "Secrets Manager", &wish.secrets_endpoint));

@@ -44,6 +44,7 @@ void Fields(A& a, T& t) {
   a("ssm_endpoint", t.ssm_endpoint);
   a("secrets_endpoint", t.secrets_endpoint);
   a("logs_endpoint", t.logs_endpoint);
+  a("ecr_endpoint", t.ecr_endpoint);
   a("google_identity", t.google_identity);
   a("google_account", t.google_account);
 }

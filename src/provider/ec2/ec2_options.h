@@ -47,6 +47,7 @@ struct Options {
   std::string ssm_endpoint;
   std::string secrets_endpoint;  // of Secrets Manager
   std::string logs_endpoint;     // of CloudWatch Logs
+  std::string ecr_endpoint;
   // How Google knows its machines, where their store or an input is in a bucket of Google's: the
   // provider of workload identity, "projects/NUMBER/…"; "" = it does not.
   std::string google_identity;

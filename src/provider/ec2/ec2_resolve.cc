@@ -365,6 +365,7 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   options.ssm_endpoint = wish.ssm_endpoint;
   options.secrets_endpoint = wish.secrets_endpoint;
   options.logs_endpoint = wish.logs_endpoint;
+  options.ecr_endpoint = wish.ecr_endpoint;
   options.google_identity = wish.google_identity;
   options.google_account = wish.google_account;
   STOKER_ASSIGN(options.disks, DisksOf(image, wish));

@@ -25,7 +25,7 @@ struct Ec2Wish : cloud::Wish {
   std::string s3_endpoint = "";           // "" = Amazon's
   std::string ec2_endpoint = "";          // the same
   std::string ssm_endpoint = "", secrets_endpoint = "";   // the same
-  std::string logs_endpoint = "";                         // the same
+  std::string logs_endpoint = "", ecr_endpoint = "";      // the same
   std::string google_identity = "", google_account = "";  // as in ec2::Options
 };
 

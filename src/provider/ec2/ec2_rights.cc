@@ -23,6 +23,7 @@ constexpr char kEc2Service[] = "ec2.amazonaws.com";
 constexpr char kTrustFile[] = "node-trust.json";
 constexpr char kNodeLogsFile[] = "node-logs.json";
 constexpr char kInstallerFile[] = "installer.json";
+constexpr char kImagesFile[] = "images.json";
 
 // Lists of the submitter's.
 constexpr const char* kLook[] = {"DescribeAvailabilityZones",
@@ -145,6 +146,22 @@ std::string Trust() {
       .dump(2);
 }
 
+// What reads a private registry, of a job whose image lies there: any of the account's.
+std::string ImagesPolicy(const std::string& region) {
+  const std::string all = "arn:" + AwsPartition(region) + ":ecr:*:*:repository/*";
+  return ordered_json({{"Version", "2012-10-17"},
+                       {"Statement",
+                        {{{"Sid", "ImageLogin"},
+                          {"Effect", "Allow"},
+                          {"Action", "ecr:GetAuthorizationToken"},
+                          {"Resource", "*"}},
+                         {{"Sid", "Images"},
+                          {"Effect", "Allow"},
+                          {"Action", {"ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"}},
+                          {"Resource", all}}}}})
+      .dump(2);
+}
+
 // What nodes need besides, of a job that asks for lines in CloudWatch Logs: stoker's groups alone.
 std::string LogsPolicy(const std::string& region) {
   const std::string groups = "arn:" + AwsPartition(region) + ":logs:*:*:log-group:/stoker/*";
@@ -197,8 +214,8 @@ std::string InstallerPolicy(const std::string& region) {
                       {"logs:CreateLogGroup", "logs:TagResource", "logs:PutRetentionPolicy",
                        "logs:DeleteLogGroup"},
                       arn + ":logs:*:*:log-group:/aws/lambda/" + name),
-                // Lists cannot be limited to resources.
-                allow("AwayLook", {"logs:DescribeLogGroups"}, "*")}}})
+                // Of all, as they are listed.
+                allow("AwayLook", {"logs:DescribeLogGroups"}, arn + ":logs:*:*:log-group:*")}}})
       .dump(2);
 }
 
@@ -419,8 +436,14 @@ Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const s
       {kNodeLogsFile, "the same, of jobs with 'logs: {cloud: true}' alone", LogsPolicy(region)});
   rights.commands.push_back("aws iam put-role-policy --role-name " + role +
                             " --policy-name stoker-logs --policy-document " + file + kNodeLogsFile);
-  rights.how +=
-      std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
+  rights.files.push_back(
+      {kImagesFile, "the same, of jobs with an image of ECR alone", ImagesPolicy(region)});
+  rights.commands.push_back("aws iam put-role-policy --role-name " + role +
+                            " --policy-name stoker-images --policy-document " + file + kImagesFile);
+  rights.how += std::string("Leave ") + kNodeLogsFile +
+                " out where no job has 'logs: {cloud: true}'.\n" + "Leave " + kImagesFile +
+                " out where no job's image is of ECR; who submits needs it, too, where docker has "
+                "no login.\n";
   if (StartsWith(store_url, "gs://")) return rights;  // there is no function for one
   rights.files.push_back({kInstallerFile,
                           "whoever types 'stoker controller --install aws', beside the submitter's",

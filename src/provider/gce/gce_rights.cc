@@ -63,6 +63,9 @@ constexpr const char* kNodeLogs[] = {"logging.logEntries.create"};
 // On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
 constexpr char kActs[] = "roles/iam.serviceAccountUser";
 
+// On the registries of images; a role of Google's own.
+constexpr char kReadsImages[] = "roles/artifactregistry.reader";
+
 using Permissions = std::vector<std::string>;
 
 Permissions Both() { return {std::begin(kBoth), std::end(kBoth)}; }
@@ -130,12 +133,16 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
             nodes + " --role=" + roles + "stokerBucketNode",
         account_binds + nodes, account_binds + " --member=user:NAME",
         std::string("gcloud iam roles create stokerNodeLogs") + from + kNodeLogsFile,
-        project_binds + nodes + " --role=" + roles + "stokerNodeLogs --condition=None"}) {
+        project_binds + nodes + " --role=" + roles + "stokerNodeLogs --condition=None",
+        project_binds + nodes + " --role=" + kReadsImages + " --condition=None"}) {
     rights.commands.push_back(command);
   }
   rights.Fill("PROJECT", there);
   rights.how +=
       std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
+  rights.how += std::string("Leave ") + kReadsImages +
+                " out where no job's image is of Artifact Registry; bind it on the project of the "
+                "images where that is another.\n";
   rights.how += "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
   return rights;
 }

@@ -19,7 +19,7 @@ from test.lab.ec2api.service import MOTOS, OURS
 from test.lab.ec2api.signature import Scope, verify
 from test.lab.going_wrong import Cut
 
-SPEAK_JSON = ("ssm", "secretsmanager", "logs", "events", "lambda", connect.SERVICE)
+SPEAK_JSON = ("ssm", "secretsmanager", "logs", "events", "lambda", "ecr", connect.SERVICE)
 NOT_PASSED_ON = ("connection", "content-length", "transfer-encoding", "date", "server")
 
 

@@ -188,6 +188,8 @@ def asks_of_others(ec2, region, service, action, given):
         yield f"logs:{action}", f"{group}:log-stream:{stream}" if stream and action != "CreateLogStream" else group, {}
         if given.get("tags"):
             yield "logs:TagResource", group, {}
+    elif service == "ecr":
+        yield f"ecr:{action}", "*", {}
     elif service == "lambda":
         yield from away_rights.asks_of_lambda(region, action, given)
     elif service == "events":

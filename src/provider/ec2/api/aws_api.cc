@@ -28,6 +28,7 @@ const char* VersionOf(const std::string& service) {
 std::string TargetOf(const std::string& service) {
   if (service == "ec2-instance-connect") return "AWSEC2InstanceConnectService.";
   if (service == "events") return "AWSEvents.";
+  if (service == "ecr") return "AmazonEC2ContainerRegistry_V20150921.";
   if (service == "secretsmanager") return "secretsmanager.";
   return service == "logs" ? "Logs_20140328." : "AmazonSSM.";
 }

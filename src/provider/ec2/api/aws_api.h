@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of Amazon's services that speak forms and XML (EC2, IAM, STS), JSON (SSM, Secrets Manager,
-// EventBridge, CloudWatch Logs) or REST (Lambda). Inside provider and vault only.
+// EventBridge, CloudWatch Logs, ECR) or REST (Lambda). Inside provider, vault and images/role only.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct AwsApiOptions {
   std::function<Result<AwsCredentials>()> credentials;
   // The service takes the present ones no longer: the next ones should be new. May be empty.
   std::function<void()> credentials_refused;
-  // The base URL of "ec2", "iam", "sts", "ssm" or "secretsmanager" in a region.
+  // The base URL of "ec2", "iam", "sts", "ssm", "secretsmanager" or "ecr" in a region.
   std::function<Result<std::string>(const std::string& service, const std::string& region)> url;
   std::function<WallTime()> now;
   uint64_t seed = 0;

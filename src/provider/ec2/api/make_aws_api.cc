@@ -36,8 +36,9 @@ Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory,
     if (service == "iam" && AwsPartition(region) == "aws") {
       return std::string("https://iam.amazonaws.com");
     }
-    return AwsRegionalUrl(service, region,
-                          AwsVariantOf(account->outside, account->config, service));
+    const AwsVariant variant = AwsVariantOf(account->outside, account->config, service);
+    const bool api = service == "ecr" && !variant.fips && !variant.dualstack;
+    return AwsRegionalUrl(api ? "api.ecr" : service, region, variant);
   };
   options.memory = std::move(memory);
   options.now = SystemNow;

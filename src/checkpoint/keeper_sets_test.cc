@@ -201,6 +201,30 @@ TEST(KeeperSets, APartsNumberThatRotatesCountsSaves) {
   }
 }
 
+// As the Trainer's folders, a link to the newest, and files without proof beside them, which count
+// only once the next save begins: the folder alone is a save, and the link goes with it.
+TEST(KeeperSets, ALinkNamesTheFolderThatItIsKeptWith) {
+  for (const int64_t pause : {900, 1'300, 3'000}) {
+    Bench bench;
+    for (int step = 1; step <= 6; ++step) {
+      const std::string folder = "checkpoint-" + std::to_string(step);
+      bench.files.Write("odd/a.raw", StateOf("a", step));
+      for (const char* name : {"model.safetensors", "optimizer.pt", "rng_state.pth"}) {
+        bench.files.Write(folder + "/" + name, StateOf(name, step));
+        bench.Run(Duration::Ms(20));
+      }
+      bench.files.Write(folder + "/trainer_state.json", "{}");
+      bench.Run(Duration::Ms(5));
+      bench.files.Link("latest", folder);
+      bench.Run(Duration::Ms(pause));
+      Contents restored = bench.Restored();
+      if (step == 1) continue;
+      EXPECT_EQ(restored.count(folder + "/trainer_state.json"), 1u) << pause;
+      EXPECT_EQ(restored["latest"], "-> " + folder) << pause;
+    }
+  }
+}
+
 // Parts of one save that are written anew, each after it was removed.
 TEST(KeeperSets, PartsThatAreRemovedAndWrittenAnewCountNoSaves) {
   Bench bench;

@@ -102,6 +102,11 @@ class FakeFiles : public CheckpointFiles {
     files_[path].ino = ++last_ino_;
     events_.push_back(Made(FileEvent::Kind::kMovedIn, path));
   }
+  // In the place of what was there, as a rename does it.
+  void Link(const std::string& path, const std::string& target) {
+    MoveIn(path, "");
+    files_[path].target = target;
+  }
   void Delete(const std::string& path) {
     files_.erase(path);
     Tell(FileEvent::Kind::kGone, path);
@@ -206,11 +211,14 @@ class FakeFiles : public CheckpointFiles {
     std::string bytes;
     bool open = false;
     MonoTime changed;
+    std::string target;  // of a link
   };
   static FileFact FactOf(const std::string& path, const File& file) {
     FileFact fact;
     fact.path = path;
     fact.ino = file.ino;
+    if (!file.target.empty()) fact.kind = FileKind::kLink;
+    fact.target = file.target;
     fact.size = static_cast<int64_t>(file.bytes.size());
     fact.allocated = fact.size;
     fact.mtime_ns = file.changed.ms * 1'000'000;

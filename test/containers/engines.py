@@ -221,6 +221,17 @@ class Engine:
                 sys.exit("containers: dockerd does not come up:\n" + (self.folder / "daemon.log").read_text()[-3000:])
             time.sleep(0.1)
 
+    def stop(self):
+        """docker's daemon; podman has none."""
+        if self.daemon:
+            self.daemon.terminate()
+            self.daemon.wait(60)
+
+    def go_on(self):
+        """After stop."""
+        if self.daemon:
+            self.start_docker()
+
     def restart(self):
         """docker's daemon, which was killed: what it left of its containerd is in the way of the next."""
         self.daemon.wait()

@@ -3,7 +3,11 @@
 """Images of containers, with a real engine and a real registry with TLS and a password:
 images.py podman|docker [PART...]."""
 
+import contextlib
+import io
+import os
 import pathlib
+import subprocess
 import sys
 import tarfile
 import time
@@ -46,11 +50,11 @@ class Lab:
     def log_out(self):
         (self.world.home / ".docker" / "config.json").unlink(missing_ok=True)
 
-    def push(self, name, version, *words):
+    def push(self, name, version, *words, tree=None):
         """An image that knows its version, in the registry alone; its digest there."""
         archive = self.world.root / "image.tar"
         archive.unlink(missing_ok=True)
-        self.engine.run("import", f"--change=ENV VERSION={version}", *words, str(self.tree), "localhost/made:1")
+        self.engine.run("import", f"--change=ENV VERSION={version}", *words, str(tree or self.tree), "localhost/made:1")
         self.engine.run("save", "-o", str(archive), "localhost/made:1")
         self.engine.run("rmi", "localhost/made:1")
         return self.registry.copy(f"docker-archive:{archive}", name)
@@ -264,7 +268,65 @@ def built(lab):
     check("what cannot be built is one error", f"{lab.engine.name} " in out and "could not build Dockerfile" in out, out)
 
 
-PARTS = {one.__name__: one for one in (fixed, mistakes, away, local, login, built)}
+@contextlib.contextmanager
+def small_disk(engine, megabytes):
+    """The engine's images lie on a disk that has so much room, and none of them is there."""
+    root = engine.folder / "root"
+    root.mkdir(exist_ok=True)
+    engine.stop()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=711", "small", root], check=True)
+    try:
+        engine.go_on()
+        yield
+    finally:
+        engine.stop()
+        below = [line.split()[1] for line in open("/proc/mounts", encoding="utf-8") if line.split()[1].startswith(f"{root}/")]
+        for one in [*reversed(below), root]:
+            subprocess.run(["umount", "--lazy", one], check=True)
+        engine.go_on()
+
+
+def full(lab):
+    """A disk that is full while an image is pulled, and while one is built: one clear error each."""
+    world, check, host = lab.world, lab.check, lab.registry.host
+    tree, big = world.root / "big.tar", tarfile.TarInfo("big")
+    small_tree(tree)
+    big.size = 96 << 20
+    with tarfile.open(tree, "a") as tar:
+        tar.addfile(big, io.BytesIO(os.urandom(big.size)))
+    lab.push("team/big:1", "big", tree=tree)
+    tree.unlink()
+    lab.log_in()
+    lab.forget()
+    folder = world.work / "full"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text(f"FROM {host}/team/big:1\n")
+    (folder / "job.yaml").write_text(
+        f"name: full\nworkdir: .\ncontainer: {{dockerfile: Dockerfile, engine: {lab.engine.name}}}\nrun: 'true'\n"
+    )
+    with small_disk(lab.engine, 64):
+        job = lab.submit(f"{host}/team/big:1", "run: 'true'\n")
+        check("pulled: the job fails", lab.ended(job, "Failed"), lab.log(job))
+        said = lab.log(job)
+        check("pulled: that room lacks is said before", "it is pulled all the same" in said, said)
+        errors = [one for one in said.splitlines() if "could not pull" in one]
+        check("pulled: one error", len(errors) == 1 and "the disk has no room for the image" in errors[0], said)
+        shown = world.stoker("show", job).stdout
+        check("pulled: which is told of the job", "the disk has no room for the image" in shown, shown)
+        check("pulled: in one attempt", len(world.job(job)["attempts"]) == 1, shown)
+        before = world.json("ls", "--all")
+        done = world.stoker("run", "-d", "job.yaml", cwd=folder, timeout=240)
+        said = done.stdout + done.stderr
+        check("built: it is refused", done.returncode != 0, said)
+        check("built: for that", "could not build Dockerfile: the disk has no room for the image" in said, said)
+        check("built: there is no job", world.json("ls", "--all") == before, said)
+    job = lab.submit(f"{host}/team/big:1", "run: echo version $VERSION\n")
+    check("with room the same job runs", lab.ended(job) and "version big" in texts(world, job), lab.log(job))
+    lab.forget()
+    lab.log_out()
+
+
+PARTS = {one.__name__: one for one in (fixed, mistakes, away, local, login, built, full)}
 
 
 def main():

@@ -162,16 +162,21 @@ bool CheckpointPlan::Loose(const SaveUnit& unit) const {
                                        [&](const auto& path) { return base_.count(path) == 0; });
 }
 
+// The unit that this one, which is a link beside it, names; "" = it is none.
+std::string CheckpointPlan::NamedBy(const SaveUnit& link) const {
+  if (!link.single()) return "";
+  const auto& fact = FileAt(link.files.front()).fact;
+  if (!fact || fact->kind != FileKind::kLink) return "";
+  const std::string target = fact->target.substr(0, fact->target.find_last_not_of('/') + 1);
+  return link.beside.empty() ? target : link.beside + "/" + target;
+}
+
 // A link beside it names another of its row: it follows the newest, and will name this one soon.
 bool CheckpointPlan::LinkLagsBehind(const SaveUnit& unit) const {
   return std::any_of(units_.by_id.begin(), units_.by_id.end(), [&](const auto& entry) {
     const SaveUnit& other = entry.second;
-    if (!other.single() || other.beside != unit.beside) return false;
-    const auto& fact = FileAt(other.files.front()).fact;
-    if (!fact || fact->kind != FileKind::kLink) return false;
-    std::string target = fact->target.substr(0, fact->target.find_last_not_of('/') + 1);
-    if (!unit.beside.empty()) target = unit.beside + "/" + target;
-    if (target == unit.id) return false;
+    const std::string target = other.beside == unit.beside ? NamedBy(other) : "";
+    if (target.empty() || target == unit.id) return false;
     const std::string name = target.substr(target.rfind('/') + 1);
     const std::string row = unit.line.substr(unit.line.rfind('/') + 1);
     return target.rfind('/') == unit.line.rfind('/') && RowOf(name).name == row;
@@ -191,6 +196,14 @@ void CheckpointPlan::NoteAlone(int set, const Account& account, MonoTime now) {
     if (rest < options_.quiet * kSetQuiets && LinkLagsBehind(*unit)) continue;
     alone.push_back(unit);
     reason = std::min(reason, verdict.reason);
+  }
+  // A link that names one of them goes with it: the one that the last checkpoint has names another.
+  for (const auto& [id, unit] : units_.by_id) {
+    const std::string target = Changed(unit) ? NamedBy(unit) : "";
+    const auto is_named = [&](const SaveUnit* one) {
+      return one->id == target && one->beside == unit.beside;
+    };
+    if (std::any_of(alone.begin(), alone.end(), is_named)) alone.push_back(&unit);
   }
   const auto other = sets_.saved().find(set);
   if (alone.empty() || (other != sets_.saved().end() && !Waits(other->second, set))) return;

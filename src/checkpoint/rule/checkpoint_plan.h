@@ -168,6 +168,7 @@ class CheckpointPlan {
   bool Refused(const SavedSet& saved) const;
   void NoteSaved(MonoTime now);
   bool Settled(MonoTime last_change, MonoTime now) const;
+  std::string NamedBy(const SaveUnit& link) const;
   bool LinkLagsBehind(const SaveUnit& unit) const;
   void NoteAlone(int set, const Account& account, MonoTime now);
   enum class Serving { kReady, kWaits, kLost };

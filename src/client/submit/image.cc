@@ -13,6 +13,7 @@
 #include "images/role/role_registry.h"
 #include "net/system.h"
 #include "sys/container/engine_images.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 
 namespace stoker::client {
@@ -35,26 +36,21 @@ Result<FoundImage> Ask(const ContainerSpec& container, const ImageRef& ref,
                       CertificatesFor(ref.registry, SystemVariable)});
 }
 
-}  // namespace
+// Nullopt: it has none, or does not say.
+std::optional<std::string> LookHere(const std::string& state, const std::string& wanted,
+                                    const std::string& image) {
+  const EngineNotes notes(state);
+  const auto known = notes.Engine(wanted);
+  const auto engine = known ? *known : ChooseEngine(wanted);
+  // apptainer's files have no names.
+  if (!engine.ok() || !KeepsBooks(engine->kind)) return std::nullopt;
+  const auto found = notes.Look(*engine, image);
+  if (!found.ok() || !*found) return std::nullopt;
+  return FixedImage(image, **found);
+}
 
-Status FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job) {
+Status AskItsRegistry(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job) {
   const std::string& image = spec.container.image;
-  if (image.empty() || !spec.container.dockerfile.empty()) return Status::Ok();
-  const bool here = LocalityOf(*job, "") == Locality::kAll;
-  // An id is of one machine's engine.
-  if (!job->image.empty() && (here || !IsImageDigest(job->image))) return Status::Ok();
-  job->image.clear();
-  job->image_bytes = 0;
-  if (here) {
-    const auto engine = ChooseEngine(spec.container.engine);
-    if (engine.ok() && KeepsBooks(engine->kind)) {  // apptainer's files have no names
-      const auto found = LookForImage(*engine, image);
-      if (found.ok() && *found) {
-        job->image = FixedImage(image, **found);
-        return Status::Ok();
-      }
-    }
-  }
   const auto ref = ParseImageRef(image);
   if (!ref) return Status::Ok();  // of an engine alone: its machine knows
   const auto found = Ask(spec.container, *ref, own);
@@ -67,6 +63,34 @@ Status FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Jo
   client.Say("which image " + Printable(image) + " is could not be asked here (" +
              found.status().message() + "): the job's first node finds out");
   return Status::Ok();
+}
+
+}  // namespace
+
+Result<ImageLook> FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job) {
+  const std::string& image = spec.container.image;
+  if (image.empty() || !spec.container.dockerfile.empty()) return ImageLook();
+  const bool here = LocalityOf(*job, "") == Locality::kAll;
+  // An id is of one machine's engine.
+  if (!job->image.empty() && (here || !IsImageDigest(job->image))) return ImageLook();
+  job->image.clear();
+  job->image_bytes = 0;
+  if (here) {
+    return std::async(std::launch::async, LookHere, client.places().state, spec.container.engine,
+                      image);
+  }
+  STOKER_TRY(AskItsRegistry(client, spec, own, job));
+  return ImageLook();
+}
+
+Status FinishImage(Client& client, const JobSpec& spec, const LocalPrivate& own, ImageLook look,
+                   Job* job) {
+  if (!look.valid()) return Status::Ok();
+  if (auto here = look.get()) {
+    job->image = std::move(*here);
+    return Status::Ok();
+  }
+  return AskItsRegistry(client, spec, own, job);
 }
 
 }  // namespace stoker::client

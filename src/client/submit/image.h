@@ -2,6 +2,10 @@
 // Which image a job's container is of, found out when it is submitted.
 #pragma once
 
+#include <future>
+#include <optional>
+#include <string>
+
 #include "client/open/client.h"
 #include "job/job.h"
 #include "provider/local/local_private.h"
@@ -9,11 +13,17 @@
 
 namespace stoker::client {
 
+// What this machine's engine has under the name, looked for while other things are done.
+using ImageLook = std::future<std::optional<std::string>>;
+
 // Sets `job->image` and its bytes, unless an earlier job gave them; `job->offers` are known. `own`
-// has the secrets that a login of the job may be made of. Of a
-// job that runs on this machine alone what its engine has goes before what a registry has.
-// kInvalid: there is no such image for the job's machines. A registry that cannot be asked is said,
-// and the job's first node finds out.
-Status FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job);
+// has the secrets that a login of the job may be made of. Of a job that runs on this machine alone
+// what its engine has goes before what a registry has: the look for it is begun, and FinishImage
+// has the last word, on whatever thread. kInvalid: there is no such image for the job's machines. A
+// registry that cannot be asked is said, and the job's first node finds out.
+Result<ImageLook> FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job);
+// `look`: of FixImage.
+Status FinishImage(Client& client, const JobSpec& spec, const LocalPrivate& own, ImageLook look,
+                   Job* job);
 
 }  // namespace stoker::client

@@ -252,7 +252,8 @@ struct Made {
 
 // Where its machines can be had, and what they run it in. Before anything is stored: neither place
 // nor registry may have what is asked for.
-Status FindWhere(Client& client, const SubmitRequest& request, const LocalPrivate& own, Job* job) {
+Result<ImageLook> FindWhere(Client& client, const SubmitRequest& request, const LocalPrivate& own,
+                            Job* job) {
   STOKER_ASSIGN(job->offers,
                 ResolveOffers(client, request.spec, job->created, own != LocalPrivate()));
   TieToAllocation(client, {request.outlive, true}, &job->offers);
@@ -333,13 +334,14 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   if (request.code_digest.empty()) STOKER_TRY(CheckSetupCache(request.spec));
   Job job;
   job.created = client.clock().Wall();
-  STOKER_TRY(FindWhere(client, request, made.own, &job));
+  STOKER_ASSIGN(ImageLook look, FindWhere(client, request, made.own, &job));
   STOKER_TRY(BringCode(client, request, &job, &made));
   STOKER_TRY(BuildImage(client, request.spec, &job));
   const LocalPrivate& own = made.own;
   SayWhatGoesAndWhoTells(client, request.spec, own);
   for (const auto& [name, value] : own.shell) job.shell.push_back(Printable(name));
   STOKER_ASSIGN(job.binary_digest, StoreBinary(client));
+  STOKER_TRY(FinishImage(client, request.spec, own, std::move(look), &job));
   const std::string spec_text = PrintJobSpec(made.spec);
   job.name = request.spec.name;
   job.command = CutText(ProgramText(request.spec), 500);

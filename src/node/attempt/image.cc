@@ -19,6 +19,7 @@
 #include "net/system.h"
 #include "node/env/tail_sink.h"
 #include "sys/container/engine_images.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 #include "sys/file.h"
 #include "sys/task/process_runner.h"
@@ -156,7 +157,8 @@ Status Load(AttemptContext& here, ShellStep& step, const EngineFacts& engine) {
 // Brings it where it is not here.
 Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
                        const std::string& image, const std::optional<RegistryLogin>& login) {
-  STOKER_ASSIGN(std::optional<ImageHere> found, LookForImage(engine, image));
+  const EngineNotes notes(here.config.state_dir);
+  STOKER_ASSIGN(std::optional<ImageHere> found, notes.Look(engine, image));
   if (!found) {
     if (here.config.job.image == image && !here.config.job.image_blob.empty()) {
       STOKER_TRY(Load(here, step, engine));
@@ -175,13 +177,21 @@ Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts&
                         ") is not on this machine any more, and in no registry",
                     "Build it anew, and submit the job anew");
     }
-    STOKER_ASSIGN(found, LookForImage(engine, image));
+    STOKER_ASSIGN(found, notes.Look(engine, image));
   }
   if (found) return *found;
   return Status(Code::kUnavailable, TellEngine(engine) + " pulled " + image + ", and has it not");
 }
 
 }  // namespace
+
+std::optional<BroughtImage> RecallImage(AttemptContext& here, const EngineFacts& engine) {
+  const auto image = KnownImage(here);
+  if (!image.ok() || image->empty()) return std::nullopt;
+  const auto known = EngineNotes(here.config.state_dir).Recall(engine, *image);
+  if (!known) return std::nullopt;
+  return BroughtImage{*image, known->id};
+}
 
 Result<BroughtImage> BringImage(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
                                 const contract::Environment& secrets) {

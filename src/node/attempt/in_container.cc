@@ -12,6 +12,7 @@
 #include "node/attempt/image.h"
 #include "node/env/engine/engine_here.h"
 #include "node/gpus/gpus.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 #include "sys/file.h"
 
@@ -79,7 +80,45 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
   return plan;
 }
 
+// `image` is on this machine.
+Status Begin(AttemptContext& here, ShellStep& step, EngineFacts engine, const BroughtImage& image) {
+  here.log.Does("starting the container");
+  const EngineNotes notes(here.config.state_dir);
+  STOKER_TRY(notes.Note(engine));
+  STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
+  plan.image = image.name;
+  STOKER_TRY(PlanProgram(here, engine, &plan));
+  STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
+  here.image_id = image.id;
+  step.Use(*here.container);
+  if (engine.kind == EngineKind::kPodman && engine.folder.empty()) {
+    engine.folder = here.container->store();
+    (void)notes.Note(engine);  // else images are asked for
+  }
+  here.log.Say("stoker: in a container of " + here.config.spec.container.image + " (" +
+               image.id.substr(0, kShownId) + "), by " + TellEngine(engine));
+  const std::string& remark = here.container->remark();
+  if (!remark.empty())
+    here.log.Say("stoker: " + std::string(EngineName(engine.kind)) + ": " + remark);
+  return SayUser(here);
+}
+
+// By what earlier containers have shown of engine and image. An error: both are to be asked for.
+Status BeginAsKnown(AttemptContext& here, ShellStep& step) {
+  const auto engine = EngineNotes(here.config.state_dir).Engine(here.config.spec.container.engine);
+  if (!engine) return Status(Code::kNotFound, "no engine is known");
+  // What gives GPUs may have been installed since.
+  if (engine->kind == EngineKind::kDocker && CountGpus() > 0) {
+    return Status(Code::kNotFound, "its GPUs are to be asked for");
+  }
+  const auto image = RecallImage(here, *engine);
+  if (!image) return Status(Code::kNotFound, "no image is known");
+  return Begin(here, step, *engine, *image);
+}
+
 Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment& secrets) {
+  if (BeginAsKnown(here, step).ok()) return Status::Ok();
+  LeaveContainer(here, step);  // it may have begun
   const ContainerSpec& spec = here.config.spec.container;
   here.log.Does("looking for an engine");
   const EngineSearch search{spec.engine, here.config.own_system,
@@ -87,23 +126,9 @@ Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment&
                             here.log.Sink()};
   const auto chosen = EngineHere(search, step, here.runner);
   STOKER_TRY(AwaitEngine(here, chosen.status()));
-  const EngineFacts& engine = *chosen;
-  if (engine.kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec));
-  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine, secrets));
-  here.log.Does("starting the container");
-  STOKER_TRY(NoteEngine(here.config.state_dir, engine));
-  STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
-  plan.image = image.name;
-  STOKER_TRY(PlanProgram(here, engine, &plan));
-  STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
-  here.image_id = image.id;
-  step.Use(*here.container);
-  here.log.Say("stoker: in a container of " + spec.image + " (" + image.id.substr(0, kShownId) +
-               "), by " + TellEngine(engine));
-  const std::string& remark = here.container->remark();
-  if (!remark.empty())
-    here.log.Say("stoker: " + std::string(EngineName(engine.kind)) + ": " + remark);
-  return SayUser(here);
+  if (chosen->kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec));
+  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, *chosen, secrets));
+  return Begin(here, step, *chosen, image);
 }
 
 }  // namespace

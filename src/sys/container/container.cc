@@ -16,6 +16,7 @@
 #include "container/apptainer_argv.h"
 #include "container/engine_words.h"
 #include "sys/container/container_init.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 #include "sys/task/cgroup.h"
 #include "sys/task/running_task.h"
@@ -180,6 +181,7 @@ Status Container::Begin(const ContainerPlan& plan) {
   remark_ = RemarkIn(said.err);
   STOKER_TRY(Accept());
   kept_to_ = MemoryGroupOf(first_);
+  store_ = StoreOf(first_);
   return Status::Ok();
 }
 

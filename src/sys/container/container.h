@@ -43,6 +43,8 @@ class Container final : public ProcessRunner {
   // Who its processes are on this machine.
   uid_t uid() const { return uid_; }
   gid_t gid() const { return gid_; }
+  // Where podman keeps its images, as the container's own root tells; "" = not to be seen.
+  const std::string& store() const { return store_; }
   // What the engine had to say though it started: limits that it does not hold. "" = nothing.
   const std::string& remark() const { return remark_; }
 
@@ -86,6 +88,7 @@ class Container final : public ProcessRunner {
   std::vector<std::string> entrypoint_;
   uid_t uid_ = 0;
   gid_t gid_ = 0;
+  std::string store_;
   std::string remark_;
 };
 

@@ -13,6 +13,7 @@
 #include "container/docker_info.h"
 #include "container/engine_words.h"
 #include "container/inside.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/groups_left.h"
 #include "sys/file.h"
 #include "sys/program_lookup.h"
@@ -25,7 +26,6 @@ namespace {
 
 constexpr int64_t kRemoveMs = 60'000;
 constexpr int kTries = 2;
-constexpr char kNoted[] = "/engines";
 // In the order of preference. apptainer was singularity, and may be called so still.
 constexpr std::pair<EngineKind, const char*> kPrograms[] = {
     {EngineKind::kPodman, "podman"},
@@ -204,6 +204,20 @@ std::vector<FoundEngine> FindEngines(const std::string& wanted, int64_t ask_ms) 
   return out;
 }
 
+std::optional<EngineFacts> FirstEngine(const std::string& wanted) {
+  const std::string path = OwnPath();
+  for (const auto& [kind, name] : kPrograms) {
+    if (!wanted.empty() && wanted != EngineName(kind)) continue;
+    const auto program = FindProgram(name, path, "/");
+    if (!program.ok()) continue;
+    EngineFacts facts;
+    facts.kind = kind;
+    facts.program = *program;
+    return facts;
+  }
+  return std::nullopt;
+}
+
 bool HasCdiFiles() {
   for (const char* folder : {"/etc/cdi", "/var/run/cdi"}) {
     const auto files = sys::ListDir(folder);
@@ -271,25 +285,14 @@ Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int
   return left.empty() ? Status::Ok() : why;
 }
 
-Status NoteEngine(const std::string& state_dir, const EngineFacts& engine) {
-  if (!KeepsBooks(engine.kind)) return Status::Ok();
-  const std::string folder = state_dir + kNoted;
-  STOKER_TRY(sys::MakeDirs(folder, 0700));
-  const std::string note = folder + "/" + EngineName(engine.kind);
-  return sys::FileExists(note) ? Status::Ok() : sys::WriteFileAtomic(note, "", 0600, false);
-}
-
-bool HasNoted(const std::string& state_dir, const EngineFacts& engine) {
-  return sys::FileExists(state_dir + kNoted + "/" + EngineName(engine.kind));
-}
-
 std::vector<std::string> SweepContainers(const std::string& state_dir, const std::string& instances,
                                          bool dry_run) {
   std::vector<std::string> out;
-  if (!sys::DirExists(state_dir + kNoted)) return out;
+  const EngineNotes notes(state_dir);
+  if (!notes.HasAny()) return out;
   for (const FoundEngine& found : FindEngines()) {
     const EngineFacts& engine = found.facts;
-    if (!HasNoted(state_dir, engine) || !found.trouble.empty()) continue;
+    if (!notes.Has(engine) || !found.trouble.empty()) continue;
     const auto all = List(engine, "", Patience(kRemoveWithinMs));
     if (!all.ok()) continue;
     for (const Listed& one : *all) {

@@ -2,6 +2,7 @@
 // Which engines for containers this machine has, and what they are asked for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ inline constexpr int64_t kAskEngineMs = 20'000;
 // version, `ask_ms` for each question at most; `wanted`, where given, is asked alone.
 std::vector<FoundEngine> FindEngines(const std::string& wanted = "", int64_t ask_ms = kAskEngineMs);
 
+// The first of them whose client is there, or of that name, with its path alone; asks nothing.
+std::optional<EngineFacts> FirstEngine(const std::string& wanted);
+
 // Whether this machine has CDI files for NVIDIA's devices.
 bool HasCdiFiles();
 
@@ -54,12 +58,9 @@ inline constexpr int64_t kRemoveWithinMs = 120'000;
 Status RemoveContainers(const EngineFacts& engine, const std::string& owner,
                         int64_t within_ms = kRemoveWithinMs);
 
-// Notes in `state_dir` that jobs of it have had containers of this engine, for SweepContainers.
-Status NoteEngine(const std::string& state_dir, const EngineFacts& engine);
-bool HasNoted(const std::string& state_dir, const EngineFacts& engine);
 // Dead containers of owners in the folder `instances`, which are gone: their ids. Removes them,
-// unless `dry_run`. Asks the engines that are noted in `state_dir` alone, so that who has no
-// containers waits for none. One that does not answer has none to tell.
+// unless `dry_run`. Asks the engines that are noted in `state_dir` (EngineNotes) alone, so that who
+// has no containers waits for none. One that does not answer has none to tell.
 std::vector<std::string> SweepContainers(const std::string& state_dir, const std::string& instances,
                                          bool dry_run);
 

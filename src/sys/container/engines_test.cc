@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+
+#include "base/text.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/groups_left.h"
 #include "sys/file.h"
 
@@ -56,6 +60,77 @@ TEST_F(FakeEngine, ThatDoesNotAnswerInTimeMayAnswerLater) {
   setenv("PATH", before.c_str(), 1);
   EXPECT_TRUE(chosen.status().Is(Code::kUnavailable)) << chosen.status().ToString();
   EXPECT_EQ(chosen.status().message(), "podman: no answer in 300 ms");
+}
+
+// A podman that has one image, and writes what it has as the real one does.
+class KnownEngine : public FakeEngine {
+ protected:
+  void SetUp() override {
+    FakeEngine::SetUp();
+    setenv("PATH", (dir_->path() + ":/usr/bin:/bin").c_str(), 1);
+    podman_ = Engine("echo sha256:" + id_ + " [docker.io/library/a@sha256:" + id_ + "]");
+    podman_.folder = dir_->path();
+    EXPECT_TRUE(sys::MakeDirs(dir_->path() + "/overlay-images/" + id_).ok());
+    Changed("1");
+  }
+  void TearDown() override { setenv("PATH", path_.c_str(), 1); }
+  void Changed(const std::string& text) {
+    EXPECT_TRUE(
+        sys::WriteFileAtomic(dir_->path() + "/overlay-images/images.json", text, 0644, false).ok());
+  }
+  std::string Times() { return std::to_string(Split(Asked(), '\n').size() - 1); }
+  const std::string path_ = getenv("PATH"), id_ = std::string(64, 'a');
+  EngineFacts podman_;
+};
+
+TEST_F(KnownEngine, IsNotAskedUntilItsClientIsAnother) {
+  const EngineNotes notes(dir_->path());
+  EXPECT_FALSE(notes.Engine("")) << "nobody has noted it";
+  ASSERT_TRUE(notes.Note(podman_).ok());
+  const auto known = notes.Engine("");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->version + known->folder, "4.3.1" + dir_->path());
+  EXPECT_FALSE(notes.Engine("docker"));
+  EXPECT_EQ(Asked(), "");
+  Engine("exit 0 # another");
+  EXPECT_FALSE(notes.Engine(""));
+  EXPECT_TRUE(notes.Has(podman_));
+}
+
+TEST_F(KnownEngine, IsAskedForAnImageAgainWhenItsImagesChange) {
+  const EngineNotes notes(dir_->path());
+  ASSERT_TRUE(notes.Note(podman_).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto found = notes.Look(podman_, "a");
+    ASSERT_TRUE(found.ok() && *found);
+    EXPECT_EQ(FixedImage("a", **found), "docker.io/library/a@sha256:" + id_);
+  }
+  EXPECT_EQ(Times(), "1");
+  Changed("22");
+  EXPECT_TRUE(notes.Look(podman_, "a").ok());
+  EXPECT_EQ(Times(), "2");
+  EXPECT_TRUE(notes.Note(podman_).ok());
+  EXPECT_TRUE(notes.Look(podman_, "a").ok());
+  EXPECT_EQ(Times(), "2") << "a note forgets no image";
+  ASSERT_TRUE(sys::RemoveTree(dir_->path() + "/overlay-images/" + id_).ok());
+  Changed("333");
+  EXPECT_TRUE(notes.Look(podman_, "a").ok());
+  EXPECT_TRUE(notes.Look(podman_, "a").ok());
+  EXPECT_EQ(Times(), "4") << "it lies in another store, which changes unseen";
+}
+
+TEST_F(KnownEngine, IsRecalledForWhatStandsForOneContent) {
+  const EngineNotes notes(dir_->path());
+  ASSERT_TRUE(notes.Note(podman_).ok());
+  const std::string fixed = "docker.io/library/a@sha256:" + id_;
+  EXPECT_FALSE(notes.Recall(podman_, fixed));
+  EXPECT_TRUE(notes.Look(podman_, fixed).ok());
+  EXPECT_TRUE(notes.Look(podman_, "a").ok());
+  Changed("22");
+  ASSERT_TRUE(notes.Recall(podman_, fixed));
+  EXPECT_EQ(notes.Recall(podman_, fixed)->id, id_);
+  EXPECT_EQ(notes.Recall(podman_, "sha256:" + id_)->id, id_);
+  EXPECT_FALSE(notes.Recall(podman_, "a")) << "a tag moves";
 }
 
 TEST(GroupsLeft, EmptyOnesOfThatContainerGo) {

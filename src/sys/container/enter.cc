@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "container/engine_argv.h"
+#include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 #include "sys/file.h"
 #include "sys/task/process_table.h"
@@ -71,8 +72,9 @@ void GoWhereItIs(pid_t pid) {
 
 Result<std::vector<std::string>> EnterWords(const EnterAsk& ask) {
   std::string why;
+  const EngineNotes notes(ask.state_dir);
   for (const FoundEngine& found : FindEngines()) {
-    if (!HasNoted(ask.state_dir, found.facts)) continue;
+    if (!notes.Has(found.facts)) continue;
     if (!found.trouble.empty()) {
       why = found.trouble;
       continue;

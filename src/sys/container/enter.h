@@ -12,7 +12,7 @@ namespace stoker {
 inline constexpr char kInsideVerb[] = "__inside";
 
 struct EnterAsk {
-  std::string state_dir;  // where NoteEngine has noted the engine
+  std::string state_dir;  // whose EngineNotes have the engine
   std::string owner;      // the folder of the machine, kContainerOwnerLabel
   std::string command;    // for /bin/sh; "" = a shell
   bool terminal = false;  // this process has one

@@ -38,7 +38,7 @@ class CloudLogs {
   // on this machine goes on, too. Any thread.
   void Follow(int attempt, int rank, std::shared_ptr<const std::atomic<int64_t>> end);
   // Returns once all is there that the store has, of earlier attempts on this machine, too, or
-  // after `within`; at once where nothing got through before. False: some lines are not there, and
+  // after `within`. What failed before is tried once more. False: some lines are not there, and
   // trouble() says so.
   bool Finish(Duration within);
   // "" or why lines do not get there. Any thread.
@@ -59,7 +59,7 @@ class CloudLogs {
   std::map<Id, std::shared_ptr<One>> all_;
   bool left_added_ = false;
   bool idle_ = false;  // all is there, as of the last look
-  bool rung_ = false, stop_ = false;
+  bool rung_ = false, hurry_ = false, stop_ = false;
   std::string trouble_;
   bool said_ = false;  // of the thread: that it cannot be opened
   std::thread thread_;

@@ -147,16 +147,33 @@ TEST_F(CloudLogsTest, WhatWasTakenBeforeAnAgentDiedIsNotThereTwice) {
   EXPECT_EQ(There(), (std::vector<std::string>{"1: a", "1: b", "1: c"}));
 }
 
-TEST_F(CloudLogsTest, WhereNothingGetsThroughTheEndWaitsForNothingAndSaysSo) {
+TEST_F(CloudLogsTest, WhereNothingGetsThroughTheEndSaysSo) {
   const Shipped shipped = Nothing();
   has_.append = Status(Code::kDenied, "no right");
   const auto logs = Begin();
   logs->Follow(1, 0, shipped);
   Write(1, {"a"}, shipped);
   for (int n = 0; n < 600 && logs->trouble().empty(); ++n) usleep(100'000);
-  EXPECT_FALSE(logs->Finish(Duration::Hours(1)));
+  EXPECT_FALSE(logs->Finish(Duration::Ms(100)));
   EXPECT_NE(logs->trouble().find("no right"), std::string::npos) << logs->trouble();
   EXPECT_EQ(Said().size(), 1U);
+}
+
+// Denied, it would be tried again a minute later.
+TEST_F(CloudLogsTest, WhatMayBeWrittenByTheEndIs) {
+  const Shipped shipped = Nothing();
+  has_.append = Status(Code::kDenied, "no right");
+  const auto logs = Begin();
+  logs->Follow(1, 0, shipped);
+  Write(1, {"a"}, shipped);
+  for (int n = 0; n < 600 && logs->trouble().empty(); ++n) usleep(100'000);
+  {
+    const std::lock_guard lock(has_.mutex);
+    has_.append = Status::Ok();
+  }
+  EXPECT_TRUE(logs->Finish(Duration::Seconds(40)));
+  EXPECT_EQ(There(), std::vector<std::string>{"1: a"});
+  EXPECT_EQ(logs->trouble(), "");
 }
 
 TEST_F(CloudLogsTest, WhatTheTimeWasTooShortForIsSaid) {

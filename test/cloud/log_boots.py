@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
@@ -20,6 +21,7 @@ from test.e2e.kit.harness import Results, parts_of
 from test.ec2 import lab_world as ec2
 from test.gcp import gce_world as gcp
 
+AWAY = 120  # seconds
 SECRET = "planted-7Qx9-planted"
 PROGRAM = """import os, runpy
 print("it says", os.environ["HF_TOKEN"])
@@ -35,7 +37,7 @@ run: python3 train.py %d --pause 0.5
 
 
 class Ec2:
-    module, steps, right = ec2, 120, "logs:PutLogEvents"
+    module, steps, right = ec2, 400, "logs:PutLogEvents"
 
     @staticmethod
     def lines(lab, job, attempt):
@@ -121,7 +123,9 @@ def test_told(lab, check):
         world.wait_for("lines of the program", lambda: any("it says" in line for line in CLOUD.lines(lab, job, 1)), timeout=90)
         os.kill(first.room.agent(), signal.SIGKILL)
         CLOUD.away(lab, True)
+        since = time.time()
         world.trained(first, 20)
+        time.sleep(max(0, AWAY - (time.time() - since)))
         CLOUD.away(lab, False)
         world.notice(first)
         world.machine(job, 1, limit=180)

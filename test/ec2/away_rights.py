@@ -129,9 +129,8 @@ def installs(lab, world, owner, ledger):
     words, came = ("controller", "--install", "aws", "--type", "m5.large", "--yes"), []
     made = world.stoker(*words)
     came.append(("it is made", made.returncode == 0 and len(parts(lab, ledger)) == 5))
-    name = f"stoker-away-{ledger}"
-    if name in parts(lab, ledger):
-        lab.below.client("lambda").update_function_code(FunctionName=name, ZipFile=other_code())
+    if made.returncode == 0:
+        lab.below.client("lambda").update_function_code(FunctionName=f"stoker-away-{ledger}", ZipFile=other_code())
     again = world.stoker(*words)
     came.append(("it is brought up to date", again.returncode == 0))
     gone = world.stoker("controller", "--uninstall", "aws")

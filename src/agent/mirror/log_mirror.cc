@@ -102,9 +102,15 @@ std::optional<MonoTime> LogMirror::Step(int64_t end) {
   return *more ? std::optional(clock_.Mono()) : std::nullopt;
 }
 
+void LogMirror::Hurry() {
+  if (retry_at_)
+    retry_at_ = std::min(*retry_at_, failed_at_ + (position_.sent > 0 ? kListed : Duration()));
+}
+
 void LogMirror::Failed(const Status& status) {
   const MonoTime now = clock_.Mono();
   if (failures_++ == 0) failing_since_ = now;
+  failed_at_ = now;
   Duration pause = RetryDelay(failures_, prng_);
   if (status.Is(Code::kDenied)) pause = std::max(pause, kDeniedPause);
   if (position_.sent > 0) pause = std::max(pause, kListed);

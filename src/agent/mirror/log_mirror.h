@@ -54,6 +54,9 @@ class LogMirror {
   // Sends some of the lines before `end`, INT64_MAX = all that the store has; blocks in calls of
   // the store and of the cloud. When to call again; nullopt = there is no more for now.
   std::optional<MonoTime> Step(int64_t end);
+  // What failed is tried again by the next Step: at once, or as soon as it is known whether a call
+  // that was not answered was taken.
+  void Hurry();
   // One past the last line that the cloud has.
   int64_t next() const { return position_.next; }
   // "" or why lines do not get there, and since how many tries.
@@ -85,7 +88,7 @@ class LogMirror {
   int64_t read_end_ = 1;  // one past the last of lines_
   int failures_ = 0;
   bool said_ = false;
-  MonoTime failing_since_;
+  MonoTime failing_since_, failed_at_;
   std::optional<MonoTime> retry_at_;
   std::string trouble_;
 };

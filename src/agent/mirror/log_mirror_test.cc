@@ -234,5 +234,24 @@ TEST(CloudLines, APlaceIsReadAsItWasWritten) {
   }
 }
 
+// At a node's end.
+TEST_F(LogMirrorTest, WhoHurriesWaitsForNothingButWhatMayHaveBeenTaken) {
+  Write({"a"});
+  cloud_.answers = {Answer::kDenied, Answer::kLost};
+  const auto later = mirror_->Step(end_);
+  ASSERT_TRUE(later.has_value());
+  EXPECT_GE(later->ms, clock_.now + 60'000);
+  mirror_->Hurry();
+  const auto listed = mirror_->Step(end_);  // and is lost
+  ASSERT_TRUE(listed.has_value());
+  EXPECT_EQ(cloud_.taken.size(), 1U);
+  mirror_->Hurry();
+  EXPECT_EQ(mirror_->Step(end_)->ms, clock_.now + 5'000);
+  EXPECT_EQ(cloud_.asked, 0) << "it may not be listed yet";
+  clock_.now += 5'000;
+  EXPECT_FALSE(mirror_->Step(end_).has_value());
+  EXPECT_EQ(cloud_.Texts(), std::vector<std::string>{"a"});
+}
+
 }  // namespace
 }  // namespace stoker

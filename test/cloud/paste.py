@@ -111,6 +111,24 @@ def role_without_a_policy(lab, world, env, check):
     iam.put_role_policy(RoleName="stoker", PolicyName="stoker", PolicyDocument=json.dumps(kept))
     said = {each["what"]: each for each in world.json("doctor", "--infra", "aws/us-east-1", env=env, ok=(0, 1), timeout=120)}
     check("and that it is well, once it is put", said["role of the machines"]["level"] == "ok", said.get("role of the machines"))
+    lines, topic = "logs: {cloud: true}", f"arn:aws:sns:us-east-1:{ACCOUNT}:t"
+    check(
+        "which right lacks for lines in the cloud's log",
+        "logs:PutLogEvents" in said[lines]["text"] and said[lines]["level"] == "note",
+        said,
+    )
+    world.stoker("config", "set", "notify", f"[{{sns: '{topic}'}}]", env=env, check=True)
+    rights = world.json("doctor", "--iam", "--infra", "aws/us-east-1", env=env)
+    iam.put_role_policy(RoleName="stoker", PolicyName="stoker-logs", PolicyDocument=json.dumps(rights["node-logs"]))
+    said = {each["what"]: each for each in world.json("doctor", "--infra", "aws/us-east-1", env=env, ok=(0, 1), timeout=120)}
+    told = (said[lines], said[f"notify {topic}"])
+    check("that it is there, and that of a topic is not", told[0]["level"] == "ok" and "sns:Publish" in told[1]["text"], told)
+    iam.put_role_policy(RoleName="stoker", PolicyName="stoker-notify", PolicyDocument=json.dumps(rights["notify-sns"]))
+    said = {each["what"]: each for each in world.json("doctor", "--infra", "aws/us-east-1", env=env, ok=(0, 1), timeout=120)}
+    check("and then that is there, too", said[f"notify {topic}"]["level"] == "ok", said)
+    for name in ("stoker-logs", "stoker-notify"):
+        iam.delete_role_policy(RoleName="stoker", PolicyName=name)
+    world.stoker("config", "unset", "notify", env=env, check=True)
 
 
 def test_ec2(check):

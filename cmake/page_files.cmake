@@ -33,38 +33,50 @@ set(types_html "text/html; charset=utf-8")
 set(types_css "text/css; charset=utf-8")
 set(types_js "text/javascript; charset=utf-8")
 set(types_svg "image/svg+xml")
-# The assembler takes the bytes as they are: no quoting, and no limit of string literals.
+# They lie in the binary compressed, by CMake's own libarchive: every machine of every job fetches
+# it, and hardly one shows the page. The assembler takes the bytes as they are: no quoting, and no
+# limit of string literals.
 set(symbols "")
 set(declared "")
 set(listed "")
 set(count 0)
+set(small_files "")
 foreach(path ${page_files})
   get_filename_component(name ${path} NAME)
   get_filename_component(kind ${path} LAST_EXT)
   string(SUBSTRING ${kind} 1 -1 kind)
   # A compiler's cache knows the text of this source alone: so it has what the file holds, too.
   file(SHA256 ${path} digest)
+  file(SIZE ${path} bytes)
+  set(small ${CMAKE_BINARY_DIR}/generated/page/${name}.zst)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated/page)
+  file(ARCHIVE_CREATE OUTPUT ${small} PATHS ${path} FORMAT raw COMPRESSION Zstd COMPRESSION_LEVEL 9)
+  list(APPEND small_files ${small})
   string(APPEND symbols
          "asm(\".section .rodata\\n/* ${digest} */\\n\"\n"
-         "    \"page_file_${count}:\\n.incbin \\\"${path}\\\"\\n\"\n"
+         "    \"page_file_${count}:\\n.incbin \\\"${small}\\\"\\n\"\n"
          "    \"page_file_${count}_end:\\n.byte 0\\n.previous\");\n")
   string(APPEND declared
          "extern const char page_file_${count}[] asm(\"page_file_${count}\");\n"
          "extern const char page_file_${count}_end[] asm(\"page_file_${count}_end\");\n")
   string(APPEND listed
-         "      Of(\"${name}\", \"${types_${kind}}\", page_file_${count},\n"
+         "      Of(\"${name}\", \"${types_${kind}}\", ${bytes}, page_file_${count},\n"
          "         page_file_${count}_end),\n")
   math(EXPR count "${count} + 1")
 endforeach()
 set(definition ${CMAKE_BINARY_DIR}/generated/page_files.cc)
 file(CONFIGURE OUTPUT ${definition} @ONLY CONTENT
 "#include \"page/files.h\"
+#include <zstd.h>
 ${symbols}
 ${declared}
 namespace stoker::page {
 namespace {
-File Of(const char* name, const char* type, const char* begin, const char* end) {
-  return {name, type, {begin, static_cast<size_t>(end - begin)}};
+File Of(const char* name, const char* type, size_t size, const char* begin, const char* end) {
+  std::string text(size, '\\0');
+  const size_t got = ZSTD_decompress(text.data(), size, begin, static_cast<size_t>(end - begin));
+  if (got != size) text.clear();  // never: the build made it
+  return {name, type, std::move(text)};
 }
 }  // namespace
 const std::vector<File>& Files() {
@@ -74,5 +86,5 @@ ${listed}  };
 }
 }  // namespace stoker::page
 ")
-set_source_files_properties(${definition} PROPERTIES OBJECT_DEPENDS "${page_files}")
+set_source_files_properties(${definition} PROPERTIES OBJECT_DEPENDS "${small_files}")
 target_sources(stoker_page PRIVATE ${definition})

@@ -133,8 +133,7 @@ class Server : public PageServer {
     const std::string& target = request.target;
     for (const File& file : Files()) {
       if (path == "/" + std::string(file.name) || (path == "/" && file.name == "index.html")) {
-        return HttpResponse{
-            200, {{"Content-Type", std::string(file.type)}}, std::string(file.text)};
+        return HttpResponse{200, {{"Content-Type", std::string(file.type)}}, file.text};
       }
     }
     if (path == "/api/session") return Session();

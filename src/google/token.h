@@ -8,10 +8,12 @@
 
 namespace stoker {
 
-// What stoker asks for: to read and write objects; to make and end machines. Source: "OAuth 2.0
-// Scopes for Google APIs".
+// What stoker asks for: to read and write objects; to make and end machines; to set up what looks
+// after jobs, for which most services have no scope of their own. Source: "OAuth 2.0 Scopes for
+// Google APIs".
 inline constexpr char kStorageScope[] = "https://www.googleapis.com/auth/devstorage.read_write";
 inline constexpr char kComputeScope[] = "https://www.googleapis.com/auth/compute";
+inline constexpr char kCloudScope[] = "https://www.googleapis.com/auth/cloud-platform";
 
 // What a request to Google's services carries. A value. `secret` goes into no message, no log and
 // no record.

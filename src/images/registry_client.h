@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "container/image_ref.h"
 #include "container/registry_login.h"
-#include "net/http_client.h"
 
 namespace stoker {
 
@@ -25,6 +24,7 @@ struct RegistryAsk {
   std::optional<RegistryLogin> login;  // what the registry is told if it asks
   std::string no_login;                // why there is none, for messages
   std::string ca_file;                 // that the registry is trusted by; "" = the system's
+  bool pushes = false;                 // asked so that it takes an image
 };
 
 // kInvalid: the registry's answer is final, and asking again does not change it: the image is gone,

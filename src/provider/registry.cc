@@ -7,6 +7,8 @@
 #include "provider/ec2/ec2_platform.h"
 #include "provider/ec2/lines/cloudwatch.h"
 #include "provider/ec2/lines/sns.h"
+#include "provider/gce/away/run_host.h"
+#include "provider/gce/away/run_main.h"
 #include "provider/gce/broker/gce_broker.h"
 #include "provider/gce/gce_platform.h"
 #include "provider/gce/lines/cloud_logging.h"
@@ -60,7 +62,7 @@ std::vector<ProviderLine>& Lines() {
        FindGcePlatform,
        {},
        nullptr,
-       {},
+       {CloudRunMain, MakeCloudRunHost},
        {OpenCloudLogging, CloudLoggingQuery},
        {"pubsub", OpenPubSub, AllowPubSub}},
   };

@@ -2,6 +2,7 @@
 """An authority for certificates that only tests trust. Call cloud_env.enter() before."""
 
 import datetime
+import ipaddress
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -16,8 +17,9 @@ def pem(key):
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
-def certify(folder, names):
-    """The paths of an authority's certificate, and of a server's for these names, with its key."""
+def certify(folder, names, number=""):
+    """The paths of an authority's certificate, and of a server's for these names, with its key.
+    `number`: an address that it may have, too."""
     now = datetime.datetime.now(datetime.timezone.utc)
     signer, issuer = new_key(), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ours")])
 
@@ -36,6 +38,8 @@ def certify(folder, names):
 
     ca, server = folder / "ca.pem", folder / "server.pem"
     ca.write_bytes(make(signer, issuer, [(x509.BasicConstraints(True, None), True)]))
-    key, all_names = new_key(), x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
-    server.write_bytes(make(key, x509.Name([]), [(all_names, True)]) + pem(key))
+    key, all_names = new_key(), [x509.DNSName(name) for name in names]
+    if number:
+        all_names.append(x509.IPAddress(ipaddress.ip_address(number)))
+    server.write_bytes(make(key, x509.Name([]), [(x509.SubjectAlternativeName(all_names), True)]) + pem(key))
     return ca, server

@@ -50,7 +50,7 @@ Result<HttpResponse> ComputeApi::SendOnce(const Call& call, const GoogleToken& t
   if (!token.quota_project.empty()) {
     request.headers.emplace_back("x-goog-user-project", token.quota_project);
   }
-  if (call.method == "POST") {
+  if (call.method == "POST" || call.method == "PATCH") {
     request.headers.emplace_back("Content-Type", "application/json");
     request.body = call.body;
   }

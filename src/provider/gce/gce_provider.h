@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "google/token.h"
 #include "port/provider.h"
 #include "provider/cloud/cloud_notes.h"
 
@@ -33,6 +34,15 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi();
 std::string LoggingEndpoint();
 // The same of Pub/Sub: CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB.
 Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi();
+// Other services of Google's that speak as Compute Engine does, for what sets up a function: each
+// by its name, "run". Its address is that of gcloud, CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN where that
+// is set, without a slash at its end. kInvalid: it is none of the table.
+Result<std::string> GoogleServiceUrl(const std::string& service);
+Result<std::shared_ptr<gce::ComputeApi>> MakeServiceApi(const std::string& service);
+// A token for all of Google's services, as far as this machine's user may use them; and the file of
+// certificates by which they are trusted, "" = the system's.
+Result<GoogleToken> GoogleCloudToken();
+std::string GoogleCaFile();
 // Whether this machine's user has credentials for it that are good now; asks for them, seconds.
 bool CanPublish();
 

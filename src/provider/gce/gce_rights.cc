@@ -84,6 +84,13 @@ std::string Role(const char* title, const Permissions& permissions) {
 
 }  // namespace
 
+std::vector<std::string> GceAwayPermissions() {
+  Permissions out = Both();
+  out.emplace_back("secretmanager.secrets.delete");
+  out.emplace_back("secretmanager.secrets.list");
+  return out;
+}
+
 Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::string& project,
                             const std::string& account) {
   if (!StartsWith(store, "gs://")) {

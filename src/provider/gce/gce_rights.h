@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "port/rights.h"
@@ -15,5 +16,9 @@ namespace stoker {
 // kInvalid: the store is elsewhere.
 Result<Rights> AddGceRights(Rights rights, const std::string& store_url, const std::string& project,
                             const std::string& account);
+
+// What a reconciler needs on the project that looks after the jobs of others: all of a node's, and
+// to list and remove secrets of jobs that are over, not to read them.
+std::vector<std::string> GceAwayPermissions();
 
 }  // namespace stoker

@@ -21,23 +21,39 @@ constexpr HttpTimeouts kSoon{Duration::Seconds(3), Duration::Seconds(5), Duratio
 // As gcloud's.
 constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 
-std::shared_ptr<GoogleCredentialSource> Source(const HttpPoolOptions& http) {
+// A name, gcloud's variable for its address, and that of Google's.
+struct Service {
+  const char* name;
+  const char* variable;
+  const char* google;
+};
+constexpr Service kServices[] = {
+    {"artifactregistry", "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY",
+     "https://artifactregistry.googleapis.com"},
+    {"cloudresourcemanager", "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER",
+     "https://cloudresourcemanager.googleapis.com"},
+    {"cloudscheduler", "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDSCHEDULER",
+     "https://cloudscheduler.googleapis.com"},
+    {"iam", "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM", "https://iam.googleapis.com"},
+    {"run", "CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN", "https://run.googleapis.com"}};
+
+std::shared_ptr<GoogleCredentialSource> Source(const HttpPoolOptions& http,
+                                               const char* scope = kComputeScope) {
   return std::make_shared<GoogleCredentialSource>(
-      SystemGoogleEnvironment(SystemCredentialSender(http)), kComputeScope);
+      SystemGoogleEnvironment(SystemCredentialSender(http)), scope);
 }
 
-HttpPoolOptions PoolOptions() {
-  return SystemPoolOptions(SystemVariable(kCaVariable).value_or(""));
-}
+HttpPoolOptions PoolOptions() { return SystemPoolOptions(GoogleCaFile()); }
 
 Result<std::shared_ptr<gce::ComputeApi>> MakeApi(const std::string& own, const char* google,
-                                                 const std::optional<HttpTimeouts>& timeouts = {}) {
+                                                 const std::optional<HttpTimeouts>& timeouts = {},
+                                                 const char* scope = kComputeScope) {
   gce::ComputeApiOptions options;
   options.base = own.empty() ? google : own;
   while (EndsWith(options.base, "/")) options.base.pop_back();
   HttpPoolOptions http = PoolOptions();
   if (timeouts) http.timeouts = *timeouts;
-  const auto source = Source(http);
+  const auto source = Source(http, scope);
   options.token = [source] { return source->Get(); };
   options.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
   options.now = SystemNow;
@@ -69,6 +85,25 @@ Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi() {
   const char* own = "CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB";
   return MakeApi(SystemVariable(own).value_or(""), kGooglePubSub, kSoon);
 }
+
+Result<std::string> GoogleServiceUrl(const std::string& service) {
+  for (const Service& one : kServices) {
+    if (service != one.name) continue;
+    std::string url = SystemVariable(one.variable).value_or(one.google);
+    while (EndsWith(url, "/")) url.pop_back();
+    return url;
+  }
+  return Status(Code::kInvalid, "no service of Google's: " + Printable(service));
+}
+
+Result<std::shared_ptr<gce::ComputeApi>> MakeServiceApi(const std::string& service) {
+  STOKER_ASSIGN(const std::string url, GoogleServiceUrl(service));
+  return MakeApi(url, "", {}, kCloudScope);
+}
+
+Result<GoogleToken> GoogleCloudToken() { return Source(PoolOptions(), kCloudScope)->Get(); }
+
+std::string GoogleCaFile() { return SystemVariable(kCaVariable).value_or(""); }
 
 bool CanPublish() {
   HttpPoolOptions http = PoolOptions();

@@ -12,9 +12,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "controller/away/bound.h"
+#include "provider/cloud/away/away_run.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_errors.h"
-#include "provider/ec2/away/lambda_main.h"
 #include "provider/ec2/away/lambda_parts.h"
 #include "provider/ec2/away/lambda_policy.h"
 #include "provider/ec2/away/lambda_taking.h"
@@ -67,7 +67,8 @@ class LambdaHost : public AwayHost {
       return Status(Code::kInvalid, "the function runs in the region of the bucket, " + home +
                                         ", and not in " + Printable(where));
     }
-    STOKER_TRY(Complete(&plan.wish.bound, where));
+    STOKER_TRY(
+        cloud::CompleteBound(where, profile_, Ec2PriceDay(), Ec2ListPrice, &plan.wish.bound));
     STOKER_TRY(CheckBound(plan.wish.bound));
     STOKER_ASSIGN(Rights rights, RightsFor(store, where));
     const std::string* node = rights.Find(kNodeFile);
@@ -120,36 +121,14 @@ class LambdaHost : public AwayHost {
   }
 
  private:
-  // What was left open, and what cannot be.
-  Status Complete(Bound* bound, const std::string& where) {
-    if (bound->regions.empty()) bound->regions = {where};
-    if (bound->identity.empty()) bound->identity = profile_;
-    if (bound->price > 0) return Status::Ok();
-    for (const std::string& region : bound->regions) {
-      for (const std::string& type : bound->types) {
-        const auto price = Ec2ListPrice(region, type);
-        if (!price && !bound->unknown_prices) {
-          return Status(Code::kInvalid,
-                        "no price of " + Printable(type) + " in " + Printable(region) +
-                            " is known here (of " + std::string(Ec2PriceDay()) + ")",
-                        "Say what a machine may cost an hour (--price) and that one of which "
-                        "nothing is known may be asked for (--unknown-prices)");
-        }
-        bound->price = std::max(bound->price, price.value_or(0));
-      }
-    }
-    if (bound->price > 0) return Status::Ok();
-    return Status(Code::kInvalid, "nothing is known of what machines of these types cost",
-                  "Say what one may cost an hour: --price");
-  }
-
   Result<LambdaMaking> Making(const AwayPlan& plan) {
     LambdaMaking making;
     making.ledger = plan.wish.ledger;
     making.region = plan.wish.where;
-    making.variables = {{kAwayStoreVariable, plan.wish.store->url()},
-                        {kAwayLedgerVariable, plan.wish.ledger},
-                        {kAwayBoundVariable, EncodeBound(plan.wish.bound)}};
+    for (const auto& [name, value] :
+         cloud::AwayVariables(plan.wish.store->url(), plan.wish.ledger, plan.wish.bound)) {
+      making.variables[name] = value;
+    }
     // Services that stand in for Amazon's, as machines get them.
     for (const char* service : {"s3", "ec2"}) {
       STOKER_ASSIGN(const std::string url,

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/gce/away/gce_asked.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "provider/gce/away/gce_prices.h"
+#include "provider/gce/gce_options.h"
+#include "provider/gce/gce_provider.h"
+
+namespace stoker {
+
+std::string RegionOfZone(const std::string& zone) {
+  const size_t dash = zone.rfind('-');
+  return dash == std::string::npos ? "" : zone.substr(0, dash);
+}
+
+Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& places) {
+  if (ask.place.provider != kGceProvider) {
+    return Status(Code::kInvalid,
+                  "not a machine of Compute Engine: " + Printable(ask.place.provider));
+  }
+  const std::string place = GcePlace(ask.place.account, ask.place.zone);
+  if (!places.contains(place)) {
+    return Status(Code::kDenied, "beyond what the reconciler away may ask for: machines in " +
+                                     Printable(place) + ", which is in none of its regions");
+  }
+  STOKER_ASSIGN(const gce::Options options, gce::ParseOptions(ask.options));
+  AskedMachine asked;
+  asked.region = RegionOfZone(ask.place.zone);
+  asked.type = ask.type;
+  if (options.accelerators != 0 || !options.accelerator.empty()) {
+    asked.type += "/" + options.accelerator + ":" + std::to_string(options.accelerators);
+  }
+  asked.identity = options.service_account;
+  asked.price = GceListPrice(asked.region, asked.type);
+  asked.disk_gib = std::clamp<int64_t>(options.disk_gib, 0, int64_t{1} << 30);
+  return asked;
+}
+
+}  // namespace stoker

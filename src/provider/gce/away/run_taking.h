@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes away the parts of a reconciler in Cloud Run; inside provider/gce only.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "port/away.h"
+#include "provider/gce/away/service_asker.h"
+
+namespace stoker::gce {
+
+struct RunTaking {
+  std::string ledger;
+  std::set<std::pair<std::string, std::string>> places;  // project and region
+  bool shared = true;                                    // what is of a project, too
+  std::string node_email;                                // that the settings name for machines
+};
+
+// As AwayHost::Uninstall. What starts it goes first, and last the job, which knows for which
+// account's machines it was set up: whoever is killed in between finds the rest again.
+AwayTaken TakeAway(ServiceAsker& asker, const RunTaking& taking);
+
+}  // namespace stoker::gce

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What looks after jobs while nobody is at a desk, as a job of Cloud Run: set up as Google's services
+would have it, its image pulled and run by podman, with machines of Compute Engine that do not boot.
+
+    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, twice, killed"""
+
+import json
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+sys.path[0] = str(pathlib.Path(__file__).parents[2])
+
+from test.cloud.verb_lab import enter, play
+
+enter()
+from test.e2e.kit.harness import parts_of
+from test.gcp.cloud_run import PLACE, AwayLab
+from test.lab.gceapi import lifecycle
+
+KIND = "e2-standard-2"
+WORDS = ["controller", "--install", "gcp/us-central1", "--type", KIND, "--machines", "3"]
+WORDS += ["--region", "us-central1", "--region", "us-east1", "--price", "0.2", "--unknown-prices"]
+
+
+def submit(world, *words, infra="gcp/us-central1"):
+    return world.submit("--infra", infra, "--instance-type", KIND, "--spot", *words, "--", "sleep", "1000")
+
+
+def install(world, *words):
+    return world.stoker(*WORDS, *words, "--yes", check=True)
+
+
+def uninstall(lab, world):
+    world.stoker("controller", "--uninstall", "gcp", check=True)
+    assert not lab.serverless.left(lab.ledger(world))
+
+
+def lose(lab, machine):
+    """It is taken with no time to say anything."""
+    with lab.api.world.lock:
+        lifecycle.preempt(lab.api, machine, 0)
+    end = time.monotonic() + 30
+    while not machine.gone and time.monotonic() < end:
+        time.sleep(0.05)
+    assert machine.gone
+
+
+def test_short(lab, check):
+    """Set up, run once, and taken away."""
+    with lab.world("short") as world:
+        submit(world)
+        install(world)
+        code, told, said = lab.tick(world)
+        check("the image that was pushed looks after the job", code == 0 and told["passed"] == 1 and not told["troubles"], said)
+        check("which stands in the ledger", "1 of 1 looked at" in lab.note(world)["did"])
+        world.stoker("cancel", "-")
+        uninstall(lab, world)
+        check("and nothing of it is left", not lab.lists("short/away/"))
+
+
+def test_install(lab, check):
+    """Set up, found there, run, brought up to date, and taken away."""
+    with lab.world("install") as world:
+        job = submit(world)
+        ledger = lab.ledger(world)
+        name = f"stoker-away-{ledger}"
+        asked = world.stoker(*WORDS)
+        check(
+            "without a yes nothing is made, and all is said",
+            asked.returncode == 2 and not lab.serverless.left(ledger) and all(each in asked.stderr for each in ("$ a month", "up to 3 ")),
+            asked.stderr,
+        )
+        lab.serverless.slow, lab.serverless.young = 1, 1
+        made = world.stoker(*WORDS, "--yes", "--json")
+        lab.serverless.slow = 0
+        left = lab.serverless.left(ledger)
+        check("account, roles, repository, two jobs and three policies", made.returncode == 0 and len(left) == 9, (made.stderr, left))
+        task = lab.job(world)["template"]["template"]
+        container = task["containers"][0]
+        email = f"{name}@lab-project.iam.gserviceaccount.com"
+        check("the job runs as its own account", task["serviceAccount"] == email and task["maxRetries"] == 0, task)
+        check("the image is named by its digest", f"{lab.registry.host}/lab-project/{name}/stoker@sha256:" in container["image"], container)
+        schedule = lab.serverless.held["schedules"][f"lab-project/us-central1/{name}"]
+        target = schedule["httpTarget"]
+        check(
+            "it is run each five minutes by a token of that account",
+            schedule["schedule"] == "*/5 * * * *"
+            and target["uri"].endswith(f"/run/v2/{PLACE}/jobs/{name}:run")
+            and target["oauthToken"]["serviceAccountEmail"] == email,
+            schedule,
+        )
+        rights = lab.serverless.granted(f"job lab-project/us-central1/{name}", email)
+        check("which may run this job, and that alone", rights == [({"run.jobs.run"}, "")], rights)
+        pushes = len([each for each in lab.registry.asked if not each.startswith("HEAD")])
+        again = world.stoker(*WORDS, "--yes")
+        pushed = len([each for each in lab.registry.asked if not each.startswith("HEAD")]) - pushes
+        harmless = again.returncode == 0 and lab.serverless.left(ledger) == left
+        check("again is harmless, and nothing is pushed", harmless and not pushed, again.stderr)
+        doctor = world.stoker("doctor").stdout
+        check("doctor names it", "recovery away" in doctor and "has not looked yet" in doctor, doctor)
+        shown = world.stoker("show", job).stdout
+        check("show names it as who looks after the job", "us-central1, which has not looked yet" in shown, shown)
+        (machine,) = lab.machines(job)
+        code, told, said = lab.tick(world)
+        code, told, said = lab.tick(world)
+        check("the image runs without a disk, and says in one line what it did", code == 0 and told["active"] == 1, said)
+        lose(lab, machine)
+        code, told, said = lab.tick(world)
+        now = lab.machines(job)
+        check("it brings a job back with the rights that it has", len(now) == 1 and now[0] is not machine and not told["troubles"], said)
+        check("doctor says what it did", "1 of 1 looked at" in world.stoker("doctor").stdout)
+        gone = world.stoker("controller", "--uninstall", "gcp")
+        left = lab.serverless.left(ledger), lab.lists("install/away/")
+        check("nothing of it is left", gone.returncode == 0 and not any(left) and "nothing of it is" in gone.stderr, (gone.stderr, left))
+        twice = world.stoker("controller", "--uninstall", "gcp")
+        check("nor is it an error to say it again", twice.returncode == 0 and "nothing to take away" in twice.stderr, twice.stderr)
+        check("nobody names it any more", "which has not looked" not in world.stoker("show", job).stdout)
+        world.stoker("cancel", job)
+
+
+def test_recovers(lab, check):
+    """A job of which the only machine dies without notice."""
+    with lab.world("recovers") as world:
+        job = submit(world)
+        install(world)
+        (first,) = lab.machines(job)
+        lab.tick(world)  # what its submitter has left to do
+        code, told, said = lab.tick(world)
+        check("a run while all is well changes nothing", code == 0 and told["active"] == 1 and told["changed"] == 0, said)
+        lose(lab, first)
+        code, told, said = lab.tick(world)
+        second = lab.machines(job)
+        check("the schedule brings another machine", len(second) == 1 and second[0] is not first, said)
+        note = lab.note(world)
+        check("the ledger says what it did last", "1 of 1 looked at" in note["did"] and not note.get("turn"), note)
+        leases = [each.labels["stoker-expires"] for each in second]
+        lab.tick(world)
+        check("it renews no lease", leases == [each.labels["stoker-expires"] for each in lab.machines(job)])
+        world.stoker("cancel", job)
+        uninstall(lab, world)
+
+
+def test_bound(lab, check):
+    """A record that somebody has changed by hand, to ask for what was never submitted."""
+    with lab.world("bound") as world:
+        job = submit(world)
+        install(world)
+        (first,) = lab.machines(job)
+        lose(lab, first)
+        key = f"bound/records/{job}.json"
+        record = json.loads(lab.gcs.read(key))
+
+        def ask(change):
+            now = json.loads(json.dumps(record))
+            change(now)
+            lab.write(key, json.dumps(now))
+            since = len(lab.log)
+            _, _, said = lab.tick(world)
+            return said, [each for each in lab.asked(since) if each.endswith("nsert")]
+
+        def option(**more):
+            def change(now):
+                for offer in now["offers"]:
+                    offer["options"] = json.dumps({**json.loads(offer["options"]), **more})
+
+            return change
+
+        def offers(**more):
+            def change(now):
+                for offer in now["offers"]:
+                    offer.update(more)
+
+            return change
+
+        def many(now):
+            for each in ("requests", "launches", "attempts"):
+                now.pop(each, None)
+            now["num_nodes"] = 64
+
+        for change, word in (
+            (offers(type="a3-highgpu-8g"), "type a3-highgpu-8g"),
+            (many, "64 more"),
+            (offers(zone="asia-east1-a"), "in lab-project.asia-east1-a"),
+            (offers(account="other-project"), "in other-project."),
+            (option(service_account="admin@lab-project.iam.gserviceaccount.com"), "act as admin@"),
+            (option(disk_gib=16000), "16000 GiB"),
+            (option(accelerator="nvidia-tesla-v100", accelerators=8), "e2-standard-2/nvidia-tesla-v100:8"),
+        ):
+            said, sent = ask(change)
+            refused = json.dumps(json.loads(lab.gcs.read(key)).get("requests"))
+            check(f"{word}: nothing is asked for", not sent and not lab.machines(job), said)
+            check(f"{word}: the record says why", word in refused, refused[-2000:])
+            shown = world.stoker("show", job).stdout
+            check(f"{word}: its owner sees it", "beyond what the reconciler away may ask for" in shown, shown)
+        lab.lose("bound/records/")  # it was written by hand: no verb would know what to end
+        lab.lose("bound/active/")
+        uninstall(lab, world)
+
+
+def test_foreign(lab, check):
+    """A machine that carries labels like ours, and is another's."""
+    with lab.world("foreign") as world:
+        job = submit(world)
+        install(world)
+        (mine,) = lab.machines(job)
+        foreign = lab.copied(mine, "somebody-elses", {**mine.labels, "stoker-expires": "1577836800"})
+        code, told, said = lab.tick(world)
+        check("a foreign machine with copied labels stays", code == 0 and told["swept"] and not foreign.gone, said)
+        lose(lab, foreign)
+        world.stoker("cancel", job)
+        uninstall(lab, world)
+
+
+def test_sweeps(lab, check):
+    """Machines that no job asks for any more, in two regions."""
+    with lab.world("sweeps") as world:
+        jobs = [submit(world), submit(world, infra="gcp/us-east1")]
+        install(world)
+        orphans = [lab.machines(job)[0] for job in jobs]
+        for job, machine in zip(jobs, orphans, strict=True):
+            lab.lose("sweeps/", job)
+            lab.expire(machine)
+        _, told, said = lab.tick(world)
+        check("a sweep ends them in both regions", told and told["swept"] and all(map(lab.ended, orphans)), said)
+        check("and says which", all(any(each.name in line for line in told["ended"]) for each in orphans), told)
+        _, told, said = lab.tick(world)
+        check("the next is not for every run", told and not told["swept"], said)
+        uninstall(lab, world)
+
+
+def test_newer(lab, check):
+    """What a newer stoker wrote, a ledger that is another one, and two runs at once."""
+    with lab.world("newer") as world:
+        job = submit(world)
+        install(world)
+        key = f"newer/records/{job}.json"
+        record = json.loads(lab.gcs.read(key))
+        lab.write(key, json.dumps({**record, "format": 99}))
+        _, told, said = lab.tick(world)
+        check("a record of a newer stoker is left alone, and that is said", told and "newer stoker" in str(told["troubles"]), said)
+        check("as it was", json.loads(lab.gcs.read(key))["format"] == 99)
+        lab.write(key, json.dumps(record))
+        note = lab.note(world)
+        lab.write("newer/away/gce.json", json.dumps({**note, "turn": "other", "turn_until": "2999-01-01T00:00:00Z"}))
+        code, told, said = lab.tick(world)
+        check("while another run is at it nothing is done, which is no failure", (code, told) == (0, None) and "another run" in said, said)
+        lab.write("newer/away/gce.json", json.dumps(note))
+        code, told, said = lab.tick(world, STOKER_AWAY_LEDGER="l0000000000000000")
+        check("another ledger is not looked after", code == 1 and "another one" in said, said)
+        world.stoker("cancel", job)
+        uninstall(lab, world)
+
+
+def test_ends(lab, check):
+    """SIGTERM, as Cloud Run ends a task."""
+    with lab.world("ends") as world:
+        for _ in range(3):
+            submit(world)
+        install(world)
+        lab.tick(world)
+        lab.api.settings.operation_delay = 0.1
+        code, told, said = lab.tick(world, ends_after=0.0)
+        check("it ends in good order", code == 0 and lab.took < 10, said)
+        check("its turn is over", not lab.note(world).get("turn"), lab.note(world))
+        for each in world.json("ls"):
+            world.stoker("cancel", each["id"])
+        uninstall(lab, world)
+
+
+def test_twice(lab, check):
+    """Two who install at once, and what is refused."""
+    with lab.world("twice") as world:
+        submit(world)
+        ledger = lab.ledger(world)
+        done = []
+        threads = [threading.Thread(target=lambda: done.append(world.stoker(*WORDS, "--yes"))) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        check("both are done", [each.returncode for each in done] == [0, 0], [each.stderr for each in done])
+        check("and there is one of each", len(lab.serverless.left(ledger)) == 9, lab.serverless.left(ledger))
+        uninstall(lab, world)
+        install(world)
+        check("what was taken away is made again, under names that Google keeps", len(lab.serverless.left(ledger)) == 9)
+        uninstall(lab, world)
+        refused = world.stoker("controller", "--install", "gcp/us-central1", "--type", "p9-huge", "--yes")
+        check("a type without a known price is refused", refused.returncode != 0 and "--unknown-prices" in refused.stderr, refused.stderr)
+        refused = world.stoker(*WORDS, "--region", "us-centrl9", "--yes")
+        check("a region that there is none of, too", refused.returncode != 0 and not lab.serverless.left(ledger), refused.stderr)
+        world.stoker("cancel", "-")
+
+
+def killed(lab, world, words, number, when):
+    """Whether `words` asked so often; it was killed then, before or after it took effect."""
+    process, count, reached = [], [0], threading.Event()
+
+    def at(entry):
+        count[0] += 1
+        if count[0] == number:
+            process[0].send_signal(signal.SIGKILL)
+            reached.set()
+
+    setattr(lab.serverless, when, at)
+    try:
+        lab.serverless.lock.acquire()
+        process.append(world.start(*words))
+        lab.serverless.lock.release()
+        process[0].communicate(timeout=120)
+    finally:
+        lab.serverless.before = lab.serverless.after = lambda entry: None
+    return reached.is_set()
+
+
+def test_killed(lab, check):
+    """In the middle of setting it up and of taking it away, at each request, and then again."""
+    with lab.world("killed") as world:
+        submit(world)
+        ledger = lab.ledger(world)
+        for words, done in ((WORDS + ["--yes"], 9), (["controller", "--uninstall", "gcp"], 0)):
+            number, bad = 0, []
+            while True:
+                number += 1
+                if done == 0:
+                    install(world)
+                more = killed(lab, world, words, number, "after" if number % 2 else "before")
+                again = world.stoker(*words)
+                if again.returncode != 0 or len(lab.serverless.left(ledger)) != done:
+                    bad.append((number, again.stderr[-500:], lab.serverless.left(ledger)))
+                if done:
+                    uninstall(lab, world)
+                if not more:
+                    break
+            check(f"{' '.join(words[:2])}: killed at each of {number - 1} requests, then right", number > 10 and not bad, bad[:3])
+        world.stoker("cancel", "-")
+
+
+if __name__ == "__main__":
+    play(AwayLab, parts_of(globals()), sys.argv[1:])

@@ -34,6 +34,8 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeLoggingApi();
 std::string LoggingEndpoint();
 // The same of Pub/Sub: CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB.
 Result<std::shared_ptr<gce::ComputeApi>> MakePubSubApi();
+// Whether this machine's user has credentials for it that are good now; asks for them, seconds.
+bool CanPublish();
 // Other services of Google's that speak as Compute Engine does, for what sets up a function: each
 // by its name, "run". Its address is that of gcloud, CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN where that
 // is set, without a slash at its end. kInvalid: it is none of the table.
@@ -43,8 +45,6 @@ Result<std::shared_ptr<gce::ComputeApi>> MakeServiceApi(const std::string& servi
 // certificates by which they are trusted, "" = the system's.
 Result<GoogleToken> GoogleCloudToken();
 std::string GoogleCaFile();
-// Whether this machine's user has credentials for it that are good now; asks for them, seconds.
-bool CanPublish();
 
 // An operation that failed is told, to whoever sends the same request, for so long; after that the
 // same request is tried again. Longer than any pause between two sends.

@@ -22,8 +22,8 @@
 namespace stoker::node {
 namespace {
 
-// It yields to the program, and is not starved by it: at 19 a thread gets a 70th of a core that the
-// program's threads want, and an environment of gigabytes is never there before the job's end; at
+// It yields to the program, and is not starved by it: where the program wants each core, a thread
+// gets a 60th of one at 19, and an environment of gigabytes is not there before the job's end; at
 // 10 a tenth, for some minutes once a ledger.
 constexpr int kNice = 10;
 

@@ -83,15 +83,18 @@ def bootstrap(folder, name, *words):
         sys.exit(f"machine: mmdebstrap failed:\n{said[-2000:]}")
 
 
-def make(folder):
-    """Whole or not at all: it may be cut off at any moment."""
+def begin(folder):
+    """What is made there is whole or not at all: it may be cut off at any moment."""
     need("mmdebstrap", "mmdebstrap")
-    need("cpio", "cpio")
     if os.geteuid():
         sys.exit("machine: making its tree needs root, once")
     print(f"machine: making {folder}: half a minute", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+
+
+def make(folder):
+    need("cpio", "cpio")
     bootstrap(folder, "kernel", "--variant=extract", f"--include={KERNEL}")
     shutil.copy(next((folder / "kernel/boot").glob("vmlinuz-*")), folder / "vmlinuz")
     bootstrap(folder, "tree", "--variant=minbase", f"--include={PACKAGES}")
@@ -99,25 +102,25 @@ def make(folder):
     archive(folder / "tree", folder / "tree.cpio")
     for name in ("kernel", "tree"):
         shutil.rmtree(folder / name)
-    (folder / "whole").touch()
 
 
-def made():
-    """Its folder; waits while another test makes it."""
-    version = hashlib.sha256(repr((PACKAGES, KERNEL, MASKED, UNNEEDED)).encode()).hexdigest()[:12]
-    folder = pathlib.Path(cache_root()) / f"machine-{version}"
+def once(name, key, make):
+    """The folder that `make` has made for `key`; waits while another test makes it."""
+    version = hashlib.sha256(repr(key).encode()).hexdigest()[:12]
+    folder = pathlib.Path(cache_root()) / f"{name}-{version}"
     with open(f"{folder}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "whole").exists():
+            begin(folder)
             make(folder)
+            (folder / "whole").touch()
     return folder
 
 
 def boot(added, words, seconds, memory="1536M", cpus=2):
     """Starts the tree, with the folder `added` laid over it, and yields the lines of its console
-    until it powers off. After `seconds` it is cut off, which is the last line."""
-    need("qemu-system-x86_64", "qemu-system-x86")
-    folder = made()
+    until it powers off: see run()."""
+    folder = once("machine", (PACKAGES, KERNEL, MASKED, UNNEEDED), make)
     disk = pathlib.Path(added).parent / "disk.cpio"
     archive(added, disk)
     whole = pathlib.Path(added).parent / "whole.cpio"
@@ -125,32 +128,19 @@ def boot(added, words, seconds, memory="1536M", cpus=2):
         for part in (folder / "tree.cpio", disk):
             with open(part, "rb") as source:
                 shutil.copyfileobj(source, out)
+    hardware = ["-accel", "tcg,thread=multi", "-smp", str(cpus), "-m", memory]
+    yield from run([*hardware, "-kernel", str(folder / "vmlinuz"), "-initrd", str(whole)], words, seconds)
+
+
+def run(hardware, words, seconds):
+    """A machine of `hardware`, in qemu's words, and the lines of its console until it powers off, reboots,
+    or nobody reads on: that ends it as a cut of its power does. After `seconds` it is cut off, which is
+    the last line."""
+    need("qemu-system-x86_64", "qemu-system-x86")
     line = f"console=ttyS0 quiet panic=-1 systemd.show_status=false {words}"
+    qemu = ["qemu-system-x86_64", "-cpu", "max", "-nographic", "-no-reboot", "-nic", "none"]
     with subprocess.Popen(
-        [
-            "timeout",
-            "--kill-after=5",
-            str(seconds),
-            "qemu-system-x86_64",
-            "-accel",
-            "tcg,thread=multi",
-            "-cpu",
-            "max",
-            "-m",
-            memory,
-            "-smp",
-            str(cpus),
-            "-nographic",
-            "-no-reboot",
-            "-nic",
-            "none",
-            "-kernel",
-            str(folder / "vmlinuz"),
-            "-initrd",
-            str(whole),
-            "-append",
-            line,
-        ],
+        ["timeout", "--kill-after=5", str(seconds), *qemu, *hardware, "-append", line],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -27,6 +27,10 @@ int main(int argc, char** argv) {
   if (std::strcmp(verb, stoker::kInsideVerb) == 0 && argc <= 3) {
     return stoker::InsideMain(argc == 3 ? argv[2] : "");
   }
+  // On the machine of a container: the way into it.
+  if (std::strcmp(verb, stoker::kEnterVerb) == 0 && (argc == 4 || argc == 5)) {
+    return stoker::EnterMain(argv[2], argv[3], argc == 5 ? argv[4] : "");
+  }
   // The agent of a node.
   if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {
     return stoker::node::AgentMain(argv[2]);

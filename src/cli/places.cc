@@ -70,6 +70,11 @@ std::string GpusCell(const PlaceInfo& place) {
   return Join(kinds, ", ");
 }
 
+std::string EnginesCell(const PlaceInfo& place) {
+  if (!place.engines) return "";
+  return place.engines->empty() ? "none" : Printable(Join(*place.engines, ", "));
+}
+
 json ToJson(const PlaceInfo& place) {
   const auto whole = [](const std::optional<int64_t>& value) {
     return value ? json(*value) : json(nullptr);
@@ -94,22 +99,25 @@ json ToJson(const PlaceInfo& place) {
           {"gpus", gpus},
           {"running", whole(place.running)},
           {"waiting", whole(place.waiting)},
+          {"engines", place.engines ? json(*place.engines) : json(nullptr)},
           {"limit_ms", place.limit ? json(place.limit->ms) : json(nullptr)},
           {"price", place.price ? json(static_cast<double>(*place.price) / 1e6) : json(nullptr)}};
 }
 
 void PrintTable(Context& context, const std::vector<PlaceInfo>& places) {
-  std::vector<std::vector<std::string>> rows = {
-      {"PLACE", "PART", "FREE CPUS", "FREE MEMORY", "FREE GPUS", "RUNNING", "WAITING", "LIMIT"}};
+  std::vector<std::vector<std::string>> rows = {{"PLACE", "PART", "FREE CPUS", "FREE MEMORY",
+                                                 "FREE GPUS", "RUNNING", "WAITING", "LIMIT",
+                                                 "CONTAINERS"}};
   const auto count = [](const std::optional<int64_t>& n) {
     return n ? std::to_string(*n) : std::string();
   };
   for (const PlaceInfo& place : places) {
     rows.push_back({Printable(place.infra), Printable(place.part), CpusCell(place),
                     MemoryCell(place), GpusCell(place), count(place.running), count(place.waiting),
-                    place.limit ? FormatDuration(*place.limit) : ""});
+                    place.limit ? FormatDuration(*place.limit) : "", EnginesCell(place)});
   }
-  const std::vector<ColumnRule> rules = {{}, {8, 0}, {}, {0, 2}, {12, 0}, {0, 3}, {}, {0, 4}};
+  const std::vector<ColumnRule> rules = {{},     {8, 0}, {},     {0, 2}, {12, 0},
+                                         {0, 3}, {},     {0, 4}, {0, 5}};
   context.Print(FitTable(std::move(rows), rules, context.out_width()).text);
   for (const PlaceInfo& place : places) {
     if (place.trouble.empty()) continue;
@@ -149,7 +157,9 @@ Verb PlacesVerb() {
   verb.description =
       "Shows every place that --infra takes here: this machine, the partitions of a Slurm cluster, "
       "and the pools of machines that the settings name. What is free is what nobody has asked for "
-      "through stoker or the place's own queue at this moment.";
+      "through stoker or the place's own queue at this moment. CONTAINERS are the engines that are "
+      "installed there, of a partition as 'stoker doctor --infra slurm/PARTITION' found them last; "
+      "doctor also says which of them can be used.";
   verb.examples = {"stoker places", "stoker places --json", "stoker run --infra ssh/lab job.yaml"};
   verb.options = {{"--words", "Only the words for --infra; asks nobody", &options->words}};
   return verb;

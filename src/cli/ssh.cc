@@ -187,7 +187,7 @@ Status There(Context& context, const Node& node, const SshOptions& options) {
   ask.from = options.from;
   ask.command = cloud::CommandLine(context.command);
   ask.until = node.launch.kept_until;
-  ask.inside = node.inside;
+  ask.inside = node.inside && !ask.until;  // the container of what is kept is gone
   STOKER_ASSIGN(Broker * broker, context.broker(ask.place.provider));
   STOKER_ASSIGN(const Shell shell, broker->Enter(ask));
   if (node.inside)
@@ -232,9 +232,11 @@ Verb SshVerb() {
       "machine the shell, or '/bin/sh -c' with the command, starts in its work directory with the "
       "environment of its program, and outside its limits of CPU and memory: what it changes "
       "there, "
-      "the program sees. Where the program runs in a container (on this machine and on boxes), so "
-      "does the shell: with the program's environment, user and limits, until setup or the program "
-      "ends; --outside is the machine itself. Ends with the exit code of ssh, or of the shell.";
+      "the program sees. Where the program runs in a container, so does the shell: with the "
+      "program's environment, user and limits, until setup or the program ends (on nodes of Slurm "
+      "as a step beside the job's own); --outside is the machine itself. Ends with the exit code "
+      "of "
+      "ssh, or of the shell.";
   verb.exit_codes = {{"CODE", "That of the command, or of the shell"},
                      {"255", "ssh could not connect"}};
   verb.examples = {"stoker ssh digits", "stoker ssh digits --rank 1 -- nvidia-smi",

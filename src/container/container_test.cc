@@ -251,6 +251,15 @@ TEST(EngineArgv, ALoginIsAFileOfItsOwn) {
             (Words{"/usr/bin/podman", "pull", "--authfile=/l/config.json", "a"}));
   EXPECT_EQ(PullArgv(kDocker, "a", "/l"), (Words{"/usr/bin/docker", "--config=/l", "pull", "a"}));
   EXPECT_EQ(PullArgv(kDocker, "a"), (Words{"/usr/bin/docker", "pull", "a"}));
+  EXPECT_EQ(PushArgvs(kPodman, "a", "h/b:1", "/l", ""),
+            (std::vector<Words>{{"/usr/bin/podman", "push", "--quiet", "--authfile=/l/config.json",
+                                 "a", "h/b:1"}}));
+  EXPECT_EQ(PushArgvs(kDocker, "a", "h/b:1", "/l", "unix:///s"),
+            (std::vector<Words>{
+                {"/usr/bin/docker", "tag", "a", "h/b:1"},
+                {"/usr/bin/docker", "--config=/l", "--host=unix:///s", "push", "h/b:1"}}));
+  EXPECT_EQ(PushArgvs(kDocker, "a", "h/b:1", "", "")[1],
+            (Words{"/usr/bin/docker", "push", "h/b:1"}));
 }
 
 TEST(DockerInfo, TellsWhetherItCanGiveGpus) {

@@ -179,4 +179,20 @@ Words PullArgv(const EngineFacts& engine, const std::string& image, const std::s
   return {engine.program, "pull", "--authfile=" + login_dir + "/config.json", image};
 }
 
+std::vector<Words> PushArgvs(const EngineFacts& engine, const std::string& name,
+                             const std::string& remote, const std::string& login_dir,
+                             const std::string& daemon) {
+  if (engine.kind == EngineKind::kDocker) {
+    Words push = {engine.program};
+    if (!login_dir.empty()) push.push_back("--config=" + login_dir);
+    if (!login_dir.empty() && !daemon.empty()) push.push_back("--host=" + daemon);
+    push.insert(push.end(), {"push", remote});
+    return {{engine.program, "tag", name, remote}, push};
+  }
+  Words push = {engine.program, "push", "--quiet"};
+  if (!login_dir.empty()) push.push_back("--authfile=" + login_dir + "/config.json");
+  push.insert(push.end(), {name, remote});
+  return {push};
+}
+
 }  // namespace stoker

@@ -87,4 +87,11 @@ std::vector<std::string> LoadArgv(const EngineFacts& engine, const std::string& 
 std::vector<std::string> PullArgv(const EngineFacts& engine, const std::string& image,
                                   const std::string& login_dir = "");
 
+// One after the other: the image `name` into a registry, as `remote`. `login_dir` as for PullArgv;
+// `daemon`: docker's, with `login_dir`.
+std::vector<std::vector<std::string>> PushArgvs(const EngineFacts& engine, const std::string& name,
+                                                const std::string& remote,
+                                                const std::string& login_dir,
+                                                const std::string& daemon);
+
 }  // namespace stoker

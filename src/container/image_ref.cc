@@ -56,6 +56,13 @@ std::optional<ImageRef> ParseImageRef(std::string_view image) {
   return ref;
 }
 
+bool IsRepositoryName(std::string_view text) {
+  const size_t slash = text.find('/');
+  const auto ref = ParseImageRef(text);
+  return ref && slash != std::string_view::npos && IsRegistryHost(text.substr(0, slash)) &&
+         text.find_first_of(":@", slash) == std::string_view::npos;
+}
+
 std::string PinnedImage(const ImageRef& ref, const std::string& digest) {
   return ref.registry + "/" + ref.repository + "@" + digest;
 }

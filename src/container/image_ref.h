@@ -21,6 +21,9 @@ struct ImageRef {
 // "sha256:…", an id.
 std::optional<ImageRef> ParseImageRef(std::string_view image);
 
+// "registry.example.org/team/images": a host and a name there, without tag and digest.
+bool IsRepositoryName(std::string_view text);
+
 // "docker.io/library/python@sha256:…", as every engine takes it: podman 4 wants no tag beside it.
 std::string PinnedImage(const ImageRef& ref, const std::string& digest);
 

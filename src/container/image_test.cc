@@ -24,6 +24,10 @@ TEST(ImageRefs, AreTakenApartAsDockerDoes) {
   EXPECT_TRUE(is("localhost:5000/a", {"localhost:5000", "a", "latest", ""}));
   EXPECT_TRUE(is("h.io/a/b/c:t@" + AnyDigest('a'), {"h.io", "a/b/c", "t", AnyDigest('a')}));
   EXPECT_TRUE(is("a@" + AnyDigest('b'), {"docker.io", "library/a", "", AnyDigest('b')}));
+  EXPECT_TRUE(IsRepositoryName("localhost:5000/a") && IsRepositoryName("ghcr.io/me/a"));
+  for (const char* none : {"", "a", "me/a", "ghcr.io", "ghcr.io/a:1", "localhost/a", "h.io/a@b"}) {
+    EXPECT_FALSE(IsRepositoryName(none)) << none;
+  }
   EXPECT_FALSE(ParseImageRef("localhost/a"));
   EXPECT_FALSE(ParseImageRef(AnyDigest('a')));
   EXPECT_FALSE(ParseImageRef("-v"));

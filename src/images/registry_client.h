@@ -27,9 +27,9 @@ struct RegistryAsk {
   bool pushes = false;                 // asked so that it takes an image
 };
 
-// kInvalid: the registry's answer is final, and asking again does not change it: the image is gone,
-// not to be had with this login, or of another architecture. All other errors: it could not be
-// asked. Takes half a minute at most where the registry is slow. Thread-safe.
+// kNotFound, kInvalid: the registry's answer is final, and asking again does not change it: it has
+// no such image; it is not to be had with this login, or of another architecture. All other errors:
+// it could not be asked. Takes half a minute at most where the registry is slow. Thread-safe.
 Result<FoundImage> AskRegistry(const RegistryAsk& ask);
 
 // What Go calls the architecture that this program was built for.

@@ -194,7 +194,7 @@ Result<std::string> RegistrySession::Body(const std::string& what, const std::st
   if (answer.status == 200) return std::move(answer.body);
   if (answer.status == 401 || answer.status == 403) return Refused();
   if (answer.status == 404) {
-    return Status(Code::kInvalid,
+    return Status(Code::kNotFound,
                   Name() + ": the registry has no " + what.substr(what.find('/') + 1),
                   "Correct container.image: name, tag or digest");
   }

@@ -31,6 +31,8 @@ struct PlaceInfo {
   std::optional<int64_t> waiting;  // in its queue
   std::optional<Duration> limit;   // a job there runs at most so long
   std::optional<int64_t> price;    // in millionths an hour and machine
+  // Engines for containers that are installed there, "podman"; unset = not known.
+  std::optional<std::vector<std::string>> engines;
 };
 
 }  // namespace stoker

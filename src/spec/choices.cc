@@ -2,6 +2,7 @@
 #include "spec/choices.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/letter_case.h"
 #include "base/text.h"
@@ -42,10 +43,19 @@ void LeaveOutCloud(ResourcesSpec* resources) {
   resources->disk_gib.reset();
 }
 
-void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* reader,
-                JobSpec* spec) {
+// SkyPilot's, whatever makes the choice's machines: it is the job's container.
+bool HasContainerImage(const YamlNode& choice) {
+  return std::any_of(choice.entries.begin(), choice.entries.end(), [](const YamlEntry& entry) {
+    return entry.key.text == "image_id" && IsContainerImage(entry.value);
+  });
+}
+
+// `images`: those of containers that the choices before it name, "" of one that names none.
+void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* reader, JobSpec* spec,
+                std::vector<std::string>* images) {
   if (!reader->ExpectMap(node, section)) return;
   JobSpec one = *spec;
+  one.container.image.clear();
   const bool cloud = MakesMachines(InfraOf(node, spec->resources.infra));
   if (!cloud) LeaveOutCloud(&one.resources);
   const auto infra = [&](const YamlNode& v) { ReadInfra(v, section + ".infra", reader, &one); };
@@ -55,6 +65,9 @@ void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* re
                                                  reader->Boolean(v, section + ".use_spot");
                                              if (b) one.resources.use_spot = *b;
                                            }}};
+  if (HasContainerImage(node)) {
+    fields.push_back({"image_id", [&](const YamlNode& v) { ReadDockerImage(v, reader, &one); }});
+  }
   if (cloud) {
     for (SpecField& field : CloudMachineFields(reader, &one)) fields.push_back(std::move(field));
   }
@@ -64,15 +77,36 @@ void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* re
   const size_t before = reader->errors().size();
   reader->ReadMap(node, section, fields, RefusedChoiceKeys());
   if (reader->errors().size() > before) return;
-  if (one.container != spec->container) {
-    return reader->Error(node, "'" + section + "' has a container of its own",
-                         "Write 'container' at the top of the file: it holds for all choices");
-  }
+  images->push_back(one.container.image);
   auto& all = spec->choices;
   if (std::find(all.begin(), all.end(), one.resources) != all.end()) {
     return reader->Error(node, "'" + section + "' has the same choice twice", "Keep one of them");
   }
   all.push_back(std::move(one.resources));
+}
+
+// One container holds for all choices, as a job that moves on goes on in what it began in.
+void TakeImage(const YamlNode& list, const std::string& section,
+               const std::vector<std::string>& images, SpecReader* reader, JobSpec* spec) {
+  std::set<std::string> all(images.begin(), images.end());
+  if (all.empty() || all == std::set<std::string>{""}) return;
+  if (!spec->container.image.empty()) {
+    all.erase("");  // those that name none have the one beside the list
+    all.insert(spec->container.image);
+  }
+  constexpr char kNext[] = "Write 'container' at the top of the file: it holds for all choices";
+  if (all.contains("")) {
+    reader->Error(list,
+                  "some choices of '" + section + "' name the image of a container, and some none",
+                  kNext);
+  } else if (all.size() > 1) {
+    reader->Error(list,
+                  "'" + section + "' names several images of containers: " +
+                      Join({all.begin(), all.end()}, ", "),
+                  kNext);
+  } else {
+    spec->container.image = *all.begin();
+  }
 }
 
 bool LiesIn(const std::string& inner, const std::string& outer) {
@@ -191,7 +225,9 @@ void ReadChoices(const ChoiceList& found, SpecReader* reader, JobSpec* spec) {
     reader->Error(list, "'" + section + "' has no choices", "Write one, or remove it");
   }
   if (!reader->ExpectAtMost(list, section, list.items.size(), kMostChoices)) return;
-  for (const YamlNode& item : list.items) ReadChoice(item, section, reader, spec);
+  std::vector<std::string> images;
+  for (const YamlNode& item : list.items) ReadChoice(item, section, reader, spec, &images);
+  TakeImage(list, section, images, reader, spec);
   spec->ordered = found.key == "ordered";
   Settle(spec);
 }

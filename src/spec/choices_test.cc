@@ -25,6 +25,31 @@ std::string WrongChoice(const std::string& resources, const ParseOptions& option
   return parsed.errors.empty() ? "" : ErrorsToStatus(parsed.errors).ToString();
 }
 
+// SkyPilot's files say it in each.
+TEST(Choices, NameOneContainer) {
+  const ParsedSpec all = ReadChoice(R"(  any_of:
+    - {infra: local, image_id: 'docker:me/a:1'}
+    - {infra: aws/us-east-1, image_id: 'docker:me/a:1', instance_type: g6.xlarge}
+)");
+  ASSERT_TRUE(all.errors.empty()) << ErrorsToStatus(all.errors).ToString();
+  EXPECT_EQ(all.spec.container.image, "me/a:1");
+  ASSERT_EQ(all.spec.choices.size(), 2U);
+  EXPECT_EQ(all.spec.choices[1].image_id, "");
+  EXPECT_EQ(ReadChoice(R"(  image_id: docker:me/a:1
+  any_of: [{infra: local}, {infra: aws, image_id: 'docker:me/a:1'}]
+)")
+                .spec.container.image,
+            "me/a:1");
+  const auto wrong = [](const std::string& list, const std::string& words) {
+    const std::string said = WrongChoice("  any_of: " + list + "\n");
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+    EXPECT_NE(said.find("'container' at the top"), std::string::npos) << said;
+  };
+  wrong("[{infra: local, image_id: 'docker:a'}, {infra: aws, image_id: 'docker:b'}]",
+        "several images of containers: a, b");
+  wrong("[{infra: local, image_id: 'docker:a'}, {infra: aws}]", "name the image of a container");
+}
+
 constexpr const char* kThree = R"(  gpus: 1
   labels: {team: vision}
   any_of:

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "container/image_ref.h"
 #include "spec/places/sections.h"
 #include "spec/sections.h"
 #include "spec/text/host_words.h"
@@ -125,6 +126,25 @@ Setting ShellSetting() {
           [](Settings* s) { s->shell_env.clear(); }};
 }
 
+Setting RegistrySetting() {
+  return {{"registry",
+           "where images of a 'dockerfile' are pushed to, HOST/REPOSITORY, in the place "
+           "of the store",
+           "none"},
+          [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            const auto line = r->Line(v, "registry");
+            if (!line) return;
+            if (IsRepositoryName(*line)) {
+              s->registry = *line;
+            } else {
+              r->Error(v, "'registry' names no repository of images: " + Quoted(*line),
+                       "Write HOST/NAME, without tag and digest: registry.example.org/team/stoker");
+            }
+          },
+          [](const Settings& s) { return s.registry; },
+          [](Settings* s) { s->registry.clear(); }};
+}
+
 Setting MeSetting() {
   return {
       {"me", "who you are in records: the same id on each of your computers", "made at first use"},
@@ -233,6 +253,7 @@ const std::vector<Setting>& AllSettings() {
          },
          [](Settings* s) { s->stop_grace.reset(); }},
         ShellSetting(),
+        RegistrySetting(),
         NotifySetting(),
         MeSetting(),
         KeptSetting({"limits.kept_size",

@@ -28,6 +28,7 @@ struct Settings {
   std::string me;                        // id of the person; "" = what was made at first use
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::vector<NotifySpec> notify;        // of jobs that do not say whom
+  std::string registry;                  // IsRepositoryName; "" = images go through the store
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
   // Those of single providers that are set, by name ("aws.instance_profile"): spec/places/ has
   // them.

@@ -65,6 +65,7 @@ TEST(Settings, MistakesHavePlaceAndAdvice) {
       {"resources: {cpus: 4}",
        "config.yaml:1:13: 'resources.cpus' is understood but not built yet"},
       {"profiles: {a: b}", "config.yaml:1:1: 'profiles' is understood but not built yet"},
+      {"registry: me/a", "config.yaml:1:11: 'registry' names no repository of images: 'me/a'"},
       {"stop_grace: 5", "config.yaml:1:13: 'stop_grace' is not a duration: '5'"},
       {"recovery: me", "config.yaml:1:11: 'recovery' cannot be 'me'"},
       {"[store]", "config.yaml:1:1: settings are a map of keys, not a list"},
@@ -85,6 +86,7 @@ TEST(Settings, GetSetUnset) {
                                                         {"checkpoints.keep", "0"},
                                                         {"stop_grace", "5s"},
                                                         {"color", "always"},
+                                                        {"registry", "ghcr.io/me/stoker"},
                                                         {"aws.google_identity", kIdentity},
                                                         {"aws.google_account", "a@p.test"}}) {
     EXPECT_EQ(*GetSetting(s, name), "");

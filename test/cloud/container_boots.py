@@ -179,11 +179,24 @@ def boxed(machine):
     return False
 
 
+def go_in(world, job, check):
+    """By its sshd, whose machine's root has the container."""
+    words = ("ssh", job, "--from", GATE, "--", "tr '\\0' ' ' </proc/1/cmdline; ls -d /usr/bin/apt-get; exit 6")
+    world.wait_for("its sshd is known", lambda: "has not told" not in world.stoker(*words).stderr, 60, 1)
+    done = world.stoker(*words)
+    check("a shell is in the container", "__container" in done.stdout and "apt-get" not in done.stdout, done)
+    check("which is said, and its code is the command's", "in the container" in done.stderr and done.returncode == 6, done)
+    outside = world.stoker("ssh", job, "--from", GATE, "--outside", "--", "ls -d /usr/bin/apt-get")
+    check("--outside is the machine", "apt-get" in outside.stdout, outside)
+
+
 def test_resumed(lab, check):
     with CLOUD.World(lab, "resumed") as world:
         job = submitted(world, STEPS)
         first = world.machine(job, 0)
         world.trained(first, 10, limit=240)
+        if sys.argv[1] == "ec2":
+            go_in(world, job, check)
         check("nothing of stoker runs outside", not world.outside(), world.outside())
         check("its program runs in a tree of its own", boxed(first))
         world.notice(first)

@@ -59,8 +59,11 @@ class Visitor(http.server.BaseHTTPRequestHandler):
             return
         self.server.seen.append((self.headers["Host"], who))
         line = http.client.HTTPConnection(self.server.behind, timeout=60)
-        passed = {name: value for name, value in self.headers.items() if name.lower() in ("accept", "range", "host")}
-        line.request(self.command, self.path, headers=passed)
+        line.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():  # several of them may be called Accept
+            if name.lower() in ("accept", "range", "host"):
+                line.putheader(name, value)
+        line.endheaders()
         answer = line.getresponse()
         body = answer.read()
         self.send_response(answer.status)

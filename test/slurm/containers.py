@@ -57,6 +57,26 @@ def test_preempted(lab, world, engine, check):
     nothing_left(world, engine, job, check, "preempted")
 
 
+def test_shell(lab, world, engine, check):
+    """`stoker ssh` goes into the container, as a step beside the job's."""
+    path = world.work / "waits.yaml"
+    path.write_text(
+        "name: waits\nresources: {infra: slurm}\ncontainer: {image: localhost/py:1, engine: podman}\nenvs: {ASKED: 'a b'}\n"
+        'run: "echo here; while [ ! -e go ]; do sleep 0.1; done"\n'
+    )
+    job = world.submit(path)
+    world.running(job, 120)
+    world.wait_for("its line", lambda: "here" in world.stoker("logs", job).stdout, 60, 0.5)
+    line = "tr '\\0' ' ' </proc/1/cmdline; echo; echo \"$ASKED\"; touch go; exit 6"
+    done = world.stoker("ssh", job, "--", line)
+    check("shell: it is in the container, with the program's environment", "__container" in done.stdout and "a b" in done.stdout, done)
+    check("shell: which is said, and its code is the command's", "in the container" in done.stderr and done.returncode == 6, done)
+    check("shell: the program sees what it does", world.ended(job, 120) == "Succeeded", world.job(job))
+    late = world.stoker("ssh", job, "--", "true")
+    check("shell: once it has ended that is said", late.returncode != 0 and late.stderr, late)
+    nothing_left(world, engine, job, check, "shell")
+
+
 def test_cancelled(lab, world, engine, check):
     job = submitted(world, 2000)
     number = world.running(job, 120)
@@ -73,9 +93,12 @@ def test_killed(lab, world, engine, check):
     world.running(job, 120)
     world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
     [first] = boxed(world)
-    for entry in os.listdir("/proc"):
-        words = entry.isdigit() and pathlib.Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
-        if words and b"__agent" in words and str(world.root).encode() in b" ".join(words):
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = pathlib.Path(f"/proc/{entry}/cmdline").read_bytes()
+        except OSError:
+            continue  # it has just ended
+        if b"__agent" in words.split(b"\0") and str(world.root).encode() in words:
             os.kill(int(entry), signal.SIGKILL)
     world.wait_for("its end", lambda: not os.path.exists(f"/proc/{first}"), 20)
     state = world.ended(job, 240)

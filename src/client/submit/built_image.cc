@@ -4,15 +4,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/text.h"
 #include "client/open/own_binaries.h"
+#include "client/submit/pushed_image.h"
+#include "client/submit/registry_login.h"
 #include "container/apptainer_argv.h"
 #include "container/container_spec.h"
 #include "container/engine_words.h"
+#include "container/image_ref.h"
 #include "images/registry_client.h"
 #include "ledger/blobs.h"
 #include "pack/extract.h"
@@ -107,18 +111,37 @@ Result<std::string> StoreArchive(Client& client, Ledger& ledger, const EngineFac
   return digest;
 }
 
+// Nodes pull it, as they do an image that was pushed by hand.
+Status TakePushed(const ImageRef& ref, const FoundImage& found, Job* job) {
+  job->image = PinnedImage(ref, found.digest);
+  job->image_bytes = found.bytes;
+  job->image_blob.clear();
+  return Status::Ok();
+}
+
 }  // namespace
 
-Status BuildImage(Client& client, const JobSpec& spec, Job* job) {
+Status BuildImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job) {
   if (spec.container.dockerfile.empty()) return Status::Ok();
   if (job->code_digest.empty()) {
     return Status(Code::kInvalid, "container.dockerfile: the job has no work directory",
                   "Name the folder that it lies in: workdir: .");
   }
   STOKER_ASSIGN(Ledger * ledger, client.ledger());
+  STOKER_ASSIGN(const Settings* settings, client.settings());
   const std::string name = NameOfBuilt(spec, *job);
   const bool here = LocalityOf(*job, "") == Locality::kAll;
-  if (job->image == name && !here && !job->image_blob.empty()) return Status::Ok();  // a retry's
+  // A retry's.
+  if (job->image == name && !here && !job->image_blob.empty()) return Status::Ok();
+  if (!here && ParseImageRef(job->image)) return Status::Ok();
+  std::optional<RegistryAsk> pushes;
+  if (!here && !settings->registry.empty()) {
+    const auto ref = ParseImageRef(settings->registry + name.substr(name.rfind(':')));
+    if (!ref) return Status(Code::kInternal, "the setting 'registry' names none");
+    STOKER_ASSIGN(pushes, AskAs(spec.container, *ref, own));
+    STOKER_ASSIGN(const auto there, LookForPushed(*pushes));
+    if (there) return TakePushed(pushes->ref, *there, job);
+  }
   const auto chosen = ChooseEngine(spec.container.engine);
   if (!chosen.ok()) {
     return chosen.status().WithContext("container.dockerfile: this machine builds the image");
@@ -126,6 +149,10 @@ Status BuildImage(Client& client, const JobSpec& spec, Job* job) {
   if (chosen->kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec.container));
   STOKER_ASSIGN(const auto found, LookForImage(*chosen, name));
   if (!found) STOKER_TRY(Build(client, *ledger, *chosen, spec, *job, name));
+  if (pushes) {
+    STOKER_ASSIGN(const FoundImage pushed, PushImage(client, *chosen, name, *pushes));
+    return TakePushed(pushes->ref, pushed, job);
+  }
   job->image = name;
   job->image_blob.clear();
   if (here) return Status::Ok();

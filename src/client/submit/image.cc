@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/submit/registry_login.h"
 #include "container/image_ref.h"
-#include "images/logins.h"
 #include "images/registry_client.h"
-#include "images/role/role_login.h"
-#include "images/role/role_registry.h"
-#include "net/system.h"
 #include "sys/container/engine_images.h"
 #include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
@@ -21,19 +18,8 @@ namespace {
 
 Result<FoundImage> Ask(const ContainerSpec& container, const ImageRef& ref,
                        const LocalPrivate& own) {
-  FoundLogin login{LoginOfJob(container.login, own.secrets), ""};
-  if (!login.login && !container.login.password.empty()) {
-    return Status(Code::kUnavailable, "its login lies in a vault");
-  }
-  if (!login.login) login = FindLogin(ref, SystemVariable);
-  const auto cloud = login.login ? std::nullopt : FindRoleRegistry(ref.registry);
-  if (cloud) {
-    auto by_role = LoginByRole(*cloud);
-    if (by_role.ok()) login.login = std::move(*by_role);
-    if (!by_role.ok() && login.trouble.empty()) login.trouble = by_role.status().message();
-  }
-  return AskRegistry({ref, OwnArchitecture(), std::move(login.login), std::move(login.trouble),
-                      CertificatesFor(ref.registry, SystemVariable)});
+  STOKER_ASSIGN(const RegistryAsk ask, AskAs(container, ref, own));
+  return AskRegistry(ask);
 }
 
 // Nullopt: it has none, or does not say.
@@ -59,7 +45,9 @@ Status AskItsRegistry(Client& client, const JobSpec& spec, const LocalPrivate& o
     job->image_bytes = found->bytes;
     return Status::Ok();
   }
-  if (found.status().Is(Code::kInvalid)) return found.status().WithContext("container");
+  if (found.status().Is(Code::kInvalid) || found.status().Is(Code::kNotFound)) {
+    return found.status().WithContext("container");
+  }
   client.Say("which image " + Printable(image) + " is could not be asked here (" +
              found.status().message() + "): the job's first node finds out");
   return Status::Ok();

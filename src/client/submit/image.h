@@ -19,8 +19,8 @@ using ImageLook = std::future<std::optional<std::string>>;
 // Sets `job->image` and its bytes, unless an earlier job gave them; `job->offers` are known. `own`
 // has the secrets that a login of the job may be made of. Of a job that runs on this machine alone
 // what its engine has goes before what a registry has: the look for it is begun, and FinishImage
-// has the last word, on whatever thread. kInvalid: there is no such image for the job's machines. A
-// registry that cannot be asked is said, and the job's first node finds out.
+// has the last word, on whatever thread. kInvalid, kNotFound: there is no such image for the job's
+// machines. A registry that cannot be asked is said, and the job's first node finds out.
 Result<ImageLook> FixImage(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job);
 // `look`: of FixImage.
 Status FinishImage(Client& client, const JobSpec& spec, const LocalPrivate& own, ImageLook look,

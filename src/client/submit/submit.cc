@@ -336,7 +336,7 @@ Result<Job> Submit(Client& client, const SubmitRequest& request) {
   job.created = client.clock().Wall();
   STOKER_ASSIGN(ImageLook look, FindWhere(client, request, made.own, &job));
   STOKER_TRY(BringCode(client, request, &job, &made));
-  STOKER_TRY(BuildImage(client, request.spec, &job));
+  STOKER_TRY(BuildImage(client, request.spec, made.own, &job));
   const LocalPrivate& own = made.own;
   SayWhatGoesAndWhoTells(client, request.spec, own);
   for (const auto& [name, value] : own.shell) job.shell.push_back(Printable(name));

@@ -30,8 +30,6 @@
 namespace stoker::node {
 namespace {
 
-constexpr int64_t kContextMs = 20'000;
-
 // Not in an enclosure of the usual kind: the client of an ordinary user needs more than the one
 // user id that there is in it. `host`: where its daemon is; "" = where it looks itself.
 Status RunClient(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
@@ -59,14 +57,6 @@ Status RunClient(AttemptContext& here, ShellStep& step, const EngineFacts& engin
   if (!exit.ok()) return exit.status();
   if (exit->ShellCode() == 0) return Status::Ok();
   return EngineFailure(engine, what, exit->ShellCode(), tail.Tail());
-}
-
-// A folder of settings of the job's own has no context of the user's.
-std::string DaemonOf(const EngineFacts& engine) {
-  if (engine.kind != EngineKind::kDocker) return "";
-  const auto said = AskEngine(
-      {engine.program, "context", "inspect", "--format={{.Endpoints.docker.Host}}"}, kContextMs);
-  return said.ok() && said->exit_code == 0 ? said->out.substr(0, said->out.find('\n')) : "";
 }
 
 Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,

@@ -46,11 +46,14 @@ StagingEnded Staging::Stage(const std::string& restore) {
   begun_ = true;
   set_up_ = false;
   int64_t pause = 100;
+  std::string said;
   for (;;) {
     result.status = TryStage(restore, &result);
     if (result.status.ok() || !result.status.transient() || step_.cancelled()) break;
     // The store is away: the machine waits for it, it is not the machine's fault.
-    here_.log.Say("stoker: " + result.status.ToString() + "; trying again");
+    const std::string why = "stoker: " + result.status.ToString() + "; trying again";
+    if (why != said) here_.log.Say(why);
+    said = why;
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     pause = std::min<int64_t>(pause * 2, 5000);
   }

@@ -2,6 +2,7 @@
 #include "provider/cloud/ssh_words.h"
 
 #include "base/text.h"
+#include "provider/cloud/cloud_launch.h"
 #include "provider/cloud/ssh_door.h"
 
 namespace stoker::cloud {
@@ -11,6 +12,12 @@ std::string CommandLine(const std::vector<std::string>& command) {
   std::string line;
   for (const std::string& word : command) line += (line.empty() ? "" : " ") + ShellQuote(word);
   return line;
+}
+
+std::string InsideLine(const std::string& command) {
+  const std::string line =
+      std::string("sudo /opt/stoker/stoker __enter ") + kNodeDir + " " + kNodeDir;
+  return command.empty() ? line : line + " " + ShellQuote(command);
 }
 
 std::vector<std::string> SshTo(const SshCall& call) {
@@ -28,6 +35,7 @@ std::vector<std::string> SshTo(const SshCall& call) {
     words.emplace_back("-o");
     words.push_back(option);
   }
+  if (call.terminal) words.emplace_back("-t");
   words.insert(words.end(), {"--", call.address});
   if (!call.command.empty()) words.push_back(call.command);
   return words;

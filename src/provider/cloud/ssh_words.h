@@ -16,11 +16,16 @@ struct SshCall {
   std::string identity;     // file of the private key
   std::string known_hosts;  // file that holds them, and nothing else
   std::string command;      // for the machine's shell; "" = a shell
+  bool terminal = false;    // with `command`, too
 };
 
 // What a shell is given of the words behind "--"; none = "". One goes there as it is, several are
 // quoted each.
 std::string CommandLine(const std::vector<std::string>& command);
+
+// What a machine's shell runs for a shell in the container of its program, or for `command` there:
+// by root, who has the container.
+std::string InsideLine(const std::string& command);
 
 // Its own name first. The host key is the one that is known, or nothing is sent.
 std::vector<std::string> SshTo(const SshCall& call);

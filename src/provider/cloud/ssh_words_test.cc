@@ -30,6 +30,15 @@ TEST(SshWords, ACommandReachesTheMachineAsItWasWritten) {
   EXPECT_EQ(SshTo(call).back(), "cd /var && ls");
 }
 
+TEST(SshWords, TheWayIntoAContainerIsOneLineMore) {
+  const std::string way =
+      "sudo /opt/stoker/stoker __enter /var/lib/stoker/node /var/lib/stoker/node";
+  EXPECT_EQ(InsideLine(""), way);
+  EXPECT_EQ(InsideLine("echo $A"), way + " 'echo $A'");
+  const auto words = SshTo({"203.0.113.9", "ubuntu", "i-1", "/k", "/h", way, true});
+  EXPECT_EQ(words[words.size() - 4], "-t");
+}
+
 TEST(SshWords, AReportAddsNoLineOfItsOwn) {
   EXPECT_EQ(*KnownHosts("i-1", {"ssh-ed25519 AAAA", "ssh-rsa BBBB"}),
             "i-1 ssh-ed25519 AAAA\ni-1 ssh-rsa BBBB\n");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/ec2_shell.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "aws/account/account.h"
@@ -80,7 +82,8 @@ Result<cloud::SshCall> Prepare(const Ec2Door& door, const ShellAsk& ask, const s
   call.alias = door.id;
   call.identity = ask.identity.empty() ? dir + "/key" : ask.identity;
   call.known_hosts = dir + "/known_hosts";
-  call.command = ask.command;
+  call.command = ask.inside ? cloud::InsideLine(ask.command) : ask.command;
+  call.terminal = ask.inside && isatty(STDIN_FILENO) != 0;
   STOKER_ASSIGN(const std::string known, cloud::KnownHosts(call.alias, ask.host_keys));
   STOKER_TRY(sys::WriteFileAtomic(call.known_hosts, known, 0600));
   if (ask.identity.empty()) STOKER_TRY(MakeKey(dir));
@@ -120,6 +123,7 @@ Result<Shell> EnterEc2(const std::shared_ptr<ec2::AwsApi>& api, const ShellAsk& 
   std::string range;
   STOKER_ASSIGN(const std::string rule, Open(*api, door, ask, &range, say));
   Shell shell{SshTo(call)};
+  shell.inside = ask.inside;
   // The folder goes with it.
   shell.close = [api, door, rule, range, dir, say] {
     const Status closed = rule.empty() ? Status::Ok() : CloseEc2Door(*api, door, rule);

@@ -19,6 +19,7 @@
 #include "provider/local/local_start.h"
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
+#include "sys/container/engines.h"
 #include "sys/file.h"
 #include "sys/task/process_room.h"
 #include "sys/task/process_table.h"
@@ -173,7 +174,9 @@ class Local : public LocalProvider {
   std::string Shared() override { return TellLocalQueue(state_, host_); }
 
   Result<std::vector<PlaceInfo>> Places() override {
-    return std::vector<PlaceInfo>{LocalShare(state_, host_)};
+    std::vector<PlaceInfo> out{LocalShare(state_, host_)};
+    out.front().engines = InstalledEngines();
+    return out;
   }
 
   Result<size_t> Wait() override { return TakeTurns({}, true); }

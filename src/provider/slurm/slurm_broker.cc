@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/slurm/slurm_broker.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "provider/slurm/slurm_places.h"
 #include "provider/slurm/slurm_provider.h"
 #include "provider/slurm/slurm_queue.h"
+#include "provider/slurm/slurm_shell.h"
 #include "provider/slurm/slurm_tools.h"
 #include "spec/places/slurm/section.h"
 #include "spec/places/slurm/words.h"
@@ -97,6 +100,15 @@ class SlurmBroker : public Broker {
   }
 
   Result<Shell> Enter(const ShellAsk& ask) override {
+    if (ask.inside) {
+      STOKER_ASSIGN(const std::string state, sys::RealPath(options_.state_dir));
+      STOKER_ASSIGN(std::vector<std::string> words,
+                    SlurmShellWords({options_.settings.Of(kSlurmLogin), state, ask.instance_id,
+                                     ask.command, isatty(STDIN_FILENO) != 0}));
+      Shell shell{std::move(words)};
+      shell.inside = true;
+      return shell;
+    }
     return Status(Code::kInvalid, "nodes of Slurm are not lent by ssh",
                   "Slurm lets you in beside a job of yours: srun --overlap --pty --jobid=ID bash; "
                   "'stoker show " +
@@ -109,7 +121,14 @@ class SlurmBroker : public Broker {
     return there ? std::vector<std::string>{kSlurmProvider} : std::vector<std::string>();
   }
 
-  Result<std::vector<PlaceInfo>> Places() override { return AskSlurmPlaces(tools_); }
+  Result<std::vector<PlaceInfo>> Places() override {
+    STOKER_ASSIGN(auto places, AskSlurmPlaces(tools_));
+    for (PlaceInfo& place : places) {
+      place.engines =
+          SlurmEngines(options_.state_dir, place.infra.substr(place.infra.find('/') + 1));
+    }
+    return places;
+  }
 
   Result<std::optional<CountedUse>> Count(const Job& job, bool gpus_asked) override {
     const std::vector<int64_t> numbers = JobsOf(job);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "provider/slurm/slurm_accounting.h"
 #include "provider/slurm/slurm_places.h"
+#include "sys/file.h"
 
 namespace stoker {
 namespace {
@@ -37,6 +39,24 @@ done
 ls /etc/cdi /var/run/cdi 2>/dev/null | grep -q nvidia && echo 'CDI files of NVIDIA'
 exit 0
 )sh";
+
+std::string EnginesNote(const std::string& state, const std::string& partition) {
+  return state + "/slurm-engines/" + partition;
+}
+
+// For `stoker places`, which waits for no node. `said`: what kOnNode prints, the engines' own
+// words.
+void NoteEngines(const std::string& state, const std::string& partition, const std::string& said) {
+  std::string text;
+  for (const std::string& line : Split(said, '\n')) {
+    std::string name = LowerCase(line.substr(0, line.find_first_of(" -")));
+    if (name == "singularity") name = "apptainer";
+    const bool known = name == "podman" || name == "docker" || name == "apptainer";
+    if (known && text.find(name) == std::string::npos) text += name + "\n";
+  }
+  if (!IsSafeName(partition) || !sys::MakeDirs(state + "/slurm-engines", 0700).ok()) return;
+  (void)sys::WriteFileAtomic(EnginesNote(state, partition), text, 0600, false);
+}
 
 class SlurmDoctor {
  public:
@@ -180,6 +200,7 @@ class SlurmDoctor {
     for (const std::string& line : Split(said, '\n')) {
       if (!line.empty()) list += (list.empty() ? "" : "; ") + Printable(line);
     }
+    NoteEngines(state_, partition_, said);
     if (!list.empty()) return Add("containers", "ok", "that node has " + list);
     Add("containers", "note",
         "that node has neither podman, docker nor apptainer in its PATH: a job with a container "
@@ -197,6 +218,18 @@ class SlurmDoctor {
 std::vector<Finding> ExamineSlurm(SlurmTools& tools, const std::string& state,
                                   const std::string& partition) {
   return SlurmDoctor(tools, state, partition).Examine();
+}
+
+std::optional<std::vector<std::string>> SlurmEngines(const std::string& state,
+                                                     const std::string& partition) {
+  if (!IsSafeName(partition)) return std::nullopt;
+  const auto text = sys::ReadFile(EnginesNote(state, partition), 1024);
+  if (!text.ok()) return std::nullopt;
+  std::vector<std::string> out;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (!line.empty()) out.push_back(line);
+  }
+  return out;
 }
 
 }  // namespace stoker

@@ -2,6 +2,7 @@
 // What 'stoker doctor --infra slurm[/PARTITION]' finds.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,10 @@ namespace stoker {
 // node sees the folder `state` (by a job of a moment, where a node is free), and accounting.
 std::vector<Finding> ExamineSlurm(SlurmTools& tools, const std::string& state,
                                   const std::string& partition);
+
+// The engines for containers that the last ExamineSlurm with this `state` found on a node of the
+// partition; unset = none ever looked there. Reads a small file.
+std::optional<std::vector<std::string>> SlurmEngines(const std::string& state,
+                                                     const std::string& partition);
 
 }  // namespace stoker

@@ -9,6 +9,7 @@
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_platform.h"
 #include "provider/slurm/slurm_refusal.h"
+#include "provider/slurm/slurm_shell.h"
 
 namespace stoker {
 namespace {
@@ -191,6 +192,22 @@ TEST(SlurmWords, GpusOfAStepWhereSlurmSetsTheVariablesOfAllMakes) {
   EXPECT_EQ(SlurmGpus("", "0,2", false), "rocm:0,2");
   EXPECT_EQ(SlurmGpus("0,2", "", false), "cuda:0,2");
   EXPECT_EQ(SlurmGpus("NoDevFiles", "", false), "");
+}
+
+TEST(SlurmShell, IsAStepBesideTheJobsOwn) {
+  const auto words = SlurmShellWords({"", "/s", "5.1.0123abcd", "echo hi", false});
+  ASSERT_TRUE(words.ok()) << words.status().ToString();
+  EXPECT_EQ((*words)[0], "srun");
+  EXPECT_EQ((*words)[1], "--jobid=5");
+  EXPECT_EQ((std::vector<std::string>{words->end() - 3, words->end()}),
+            (std::vector<std::string>{"0123abcd*-1", "/s", "echo hi"}));
+  const auto there = SlurmShellWords({"login1", "/s", "5.0.01", "", true});
+  EXPECT_EQ((*there)[0], "ssh");
+  EXPECT_EQ((*there)[1], "-t");
+  EXPECT_NE(there->back().find("'--pty'"), std::string::npos);
+  for (const char* none : {"", "5", "5.0", "a.0.b", "5.x.b", "5.0.$(id)", "5.0.b.c"}) {
+    EXPECT_FALSE(SlurmShellWords({"", "/s", none, "", false}).ok()) << none;
+  }
 }
 
 }  // namespace

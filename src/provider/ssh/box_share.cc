@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 60;
 constexpr int64_t kMostGpus = 4096;
+constexpr size_t kMostEngines = 16;
+constexpr size_t kMostEngineName = 40;
 
 void Put(const char* key, const std::optional<int64_t>& value, BoxJson* out) {
   if (value) (*out)[key] = *value;
@@ -42,6 +44,19 @@ bool TakeGpus(const BoxJson& in, std::vector<GpuShare>* gpus) {
   return true;
 }
 
+// An older stoker says nothing of them.
+bool TakeEngines(const BoxJson& in, std::optional<std::vector<std::string>>* engines) {
+  const auto list = in.find(kBoxEngines);
+  if (list == in.end()) return true;
+  if (!list->is_array() || list->size() > kMostEngines) return false;
+  engines->emplace();
+  for (const BoxJson& one : *list) {
+    if (!one.is_string()) return false;
+    (*engines)->push_back(Printable(CutText(one.get<std::string>(), kMostEngineName)));
+  }
+  return true;
+}
+
 }  // namespace
 
 void PutShare(const PlaceInfo& share, BoxJson* out) {
@@ -51,6 +66,7 @@ void PutShare(const PlaceInfo& share, BoxJson* out) {
   Put("free_memory", share.free_memory, out);
   Put("running", share.running, out);
   Put("waiting", share.waiting, out);
+  if (share.engines) (*out)[kBoxEngines] = *share.engines;
   (*out)["gpus"] = BoxJson::array();
   for (const GpuShare& gpu : share.gpus) {
     BoxJson one = {{"name", gpu.name}, {"total", gpu.total}};
@@ -61,12 +77,12 @@ void PutShare(const PlaceInfo& share, BoxJson* out) {
 
 Result<PlaceInfo> TakeShare(const BoxJson& in) {
   PlaceInfo out;
-  const bool whole = in.is_object() && Take(in, "cpus", kMost, &out.cpus) &&
-                     Take(in, "free_cpus", kMost, &out.free_cpus) &&
-                     Take(in, "memory", kMost, &out.memory) &&
-                     Take(in, "free_memory", kMost, &out.free_memory) &&
-                     Take(in, "running", kMost, &out.running) &&
-                     Take(in, "waiting", kMost, &out.waiting) && TakeGpus(in, &out.gpus);
+  const bool whole =
+      in.is_object() && Take(in, "cpus", kMost, &out.cpus) &&
+      Take(in, "free_cpus", kMost, &out.free_cpus) && Take(in, "memory", kMost, &out.memory) &&
+      Take(in, "free_memory", kMost, &out.free_memory) &&
+      Take(in, "running", kMost, &out.running) && Take(in, "waiting", kMost, &out.waiting) &&
+      TakeGpus(in, &out.gpus) && TakeEngines(in, &out.engines);
   if (!whole) return Status(Code::kCorrupt, "the box does not say what it has to share");
   return out;
 }

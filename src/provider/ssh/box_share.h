@@ -7,7 +7,8 @@
 
 namespace stoker {
 
-// Beside a share: by which engines containers begin there, for people.
+// In a share: which engines are installed there, a list; as an answer of its own: by which
+// containers begin there, for people.
 inline constexpr char kBoxEngines[] = "engines";
 
 // Without `infra`, `part` and `trouble`, which whoever asks knows.

@@ -16,6 +16,7 @@ TEST(BoxShare, WhatIsPutIsTaken) {
   share.running = 3;
   share.waiting = 1;
   share.gpus = {{"NVIDIA L4", 2, 1}, {"", 1, std::nullopt}};
+  share.engines = {"podman", "docker"};
   BoxJson json;
   PutShare(share, &json);
   const auto taken = TakeShare(BoxJson::parse(json.dump()));
@@ -26,16 +27,22 @@ TEST(BoxShare, WhatIsPutIsTaken) {
   EXPECT_FALSE(taken->free_memory);
   EXPECT_EQ(taken->running, 3);
   EXPECT_EQ(taken->waiting, 1);
+  EXPECT_EQ(taken->engines, share.engines);
   ASSERT_EQ(taken->gpus.size(), 2U);
   EXPECT_EQ(taken->gpus[0].name, "NVIDIA L4");
   EXPECT_EQ(taken->gpus[0].free, 1);
   EXPECT_FALSE(taken->gpus[1].free);
 }
 
+TEST(BoxShare, AnOlderOneSaysNothingOfEngines) {
+  EXPECT_FALSE(TakeShare(BoxJson::parse(R"({"gpus":[]})"))->engines);
+}
+
 TEST(BoxShare, WhatCannotBeIsRefused) {
   for (const char* text :
        {"[]", "{}", R"({"gpus":{}})", R"({"gpus":[],"cpus":-1})", R"({"gpus":[],"cpus":"8"})",
-        R"({"gpus":[{"name":"x"}]})", R"({"gpus":[{"total":99999}]})", R"({"gpus":[7]})"}) {
+        R"({"gpus":[{"name":"x"}]})", R"({"gpus":[{"total":99999}]})", R"({"gpus":[7]})",
+        R"({"gpus":[],"engines":"none"})", R"({"gpus":[],"engines":[1]})"}) {
     EXPECT_TRUE(TakeShare(BoxJson::parse(text)).status().Is(Code::kCorrupt)) << text;
   }
 }

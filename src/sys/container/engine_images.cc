@@ -47,6 +47,13 @@ std::string ImageFolder(const EngineFacts& engine) {
   return said.ok() && said->exit_code == 0 ? said->out.substr(0, said->out.find('\n')) : "";
 }
 
+std::string DaemonOf(const EngineFacts& engine) {
+  if (engine.kind != EngineKind::kDocker) return "";
+  const auto said = AskEngine(
+      {engine.program, "context", "inspect", "--format={{.Endpoints.docker.Host}}"}, kLookMs);
+  return said.ok() && said->exit_code == 0 ? said->out.substr(0, said->out.find('\n')) : "";
+}
+
 std::string FixedImage(const std::string& image, const ImageHere& here) {
   const auto ref = ParseImageRef(image);
   for (const std::string& name : here.names) {

@@ -21,6 +21,10 @@ Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const s
 // say.
 std::string ImageFolder(const EngineFacts& engine);
 
+// Where docker's daemon is, as its client finds it: settings of another folder have no context of
+// the user's. "" = podman, or it does not say.
+std::string DaemonOf(const EngineFacts& engine);
+
 // What to run from now on as `image`, which `here` is: with the digest that its registry knows it
 // by, else its id, "sha256:…".
 std::string FixedImage(const std::string& image, const ImageHere& here);

@@ -192,6 +192,15 @@ Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64
   return std::move(sys::RunCommands({command}, timeout_ms)[0]);
 }
 
+std::vector<std::string> InstalledEngines() {
+  std::vector<std::string> out;
+  for (const auto& [kind, name] : kPrograms) {
+    const bool again = !out.empty() && out.back() == EngineName(kind);
+    if (!again && FindProgram(name, OwnPath(), "/").ok()) out.emplace_back(EngineName(kind));
+  }
+  return out;
+}
+
 std::vector<FoundEngine> FindEngines(const std::string& wanted, int64_t ask_ms) {
   std::vector<FoundEngine> out;
   const std::string path = OwnPath();

@@ -20,6 +20,10 @@ std::vector<std::string> EngineEnvironment();
 Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64_t timeout_ms,
                                      const std::string& cwd = "");
 
+// Names of those whose client is in this process's PATH, in the order of preference. Asks none of
+// them: whether one can be used, FindEngines finds out.
+std::vector<std::string> InstalledEngines();
+
 struct FoundEngine {
   EngineFacts facts;
   std::string trouble;  // it is installed, but cannot be used: why, and what to do

@@ -95,6 +95,20 @@ Result<std::vector<std::string>> EnterWords(const EnterAsk& ask) {
                 "With --outside the shell is on the machine itself");
 }
 
+int EnterMain(const std::string& state_dir, const std::string& owner, const std::string& command) {
+  auto words = EnterWords({state_dir, owner, command, isatty(STDIN_FILENO) != 0});
+  if (!words.ok()) {
+    std::fprintf(stderr, "stoker: %s\n", words.status().ToString().c_str());
+    return 1;
+  }
+  std::vector<char*> argv;
+  for (std::string& word : *words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  std::fprintf(stderr, "stoker: %s: %s\n", argv[0], std::strerror(errno));
+  return 127;
+}
+
 int InsideMain(const char* command) {
   std::vector<std::string> env;
   if (const auto program = Program()) {

@@ -21,6 +21,11 @@ struct EnterAsk {
 // none of that owner now, or its engine does not say so.
 Result<std::vector<std::string>> EnterWords(const EnterAsk& ask);
 
+// The body of `stoker __enter STATE OWNER [COMMAND]` on the container's machine, for who comes
+// there by ssh: becomes what EnterWords says. Returns an exit code where it cannot, and says why.
+inline constexpr char kEnterVerb[] = "__enter";
+int EnterMain(const std::string& state_dir, const std::string& owner, const std::string& command);
+
 // The body of `stoker __inside [COMMAND]`, begun so: takes the environment and
 // the folder of the program that runs there, read from its process, so that no
 // value of it passes the engine. Then it is the shell.

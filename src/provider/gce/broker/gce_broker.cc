@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/gce/broker/gce_broker.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "ledger/places.h"
+#include "provider/cloud/ssh_words.h"
 #include "provider/gce/broker/gce_doctor.h"
 #include "provider/gce/gce_holdings.h"
 #include "provider/gce/gce_late.h"
@@ -58,7 +61,12 @@ class GceBroker : public Broker {
     const std::string who = ask.user_given ? ask.user + "@" : "";
     Shell shell{{"gcloud", "compute", "ssh", who + ask.instance_id, "--project", ask.place.account,
                  "--zone", ask.place.zone, "--tunnel-through-iap"}};
-    if (!ask.command.empty()) shell.words.push_back("--command=" + ask.command);
+    const std::string command = ask.inside ? cloud::InsideLine(ask.command) : ask.command;
+    if (!command.empty()) shell.words.push_back("--command=" + command);
+    if (ask.inside && isatty(STDIN_FILENO) != 0) {
+      shell.words.insert(shell.words.end(), {"--", "-t"});
+    }
+    shell.inside = ask.inside;
     return shell;
   }
 

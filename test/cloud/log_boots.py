@@ -77,7 +77,7 @@ class Ec2:
 
 
 class Google:
-    module, steps, right = gcp, 400, "logging.logEntries.create"
+    module, steps, right = gcp, 700, "logging.logEntries.create"
 
     @staticmethod
     def lines(lab, job, attempt):

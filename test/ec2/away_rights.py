@@ -133,10 +133,11 @@ def installs(lab, world, owner, ledger):
         lab.below.client("lambda").update_function_code(FunctionName=f"stoker-away-{ledger}", ZipFile=other_code())
     again = world.stoker(*words)
     came.append(("it is brought up to date", again.returncode == 0))
-    gone = world.stoker("controller", "--uninstall", "aws")
+    gone = world.stoker("controller", "--uninstall", "aws", "--json")
     came.append(("it is taken away", gone.returncode == 0 and not parts(lab, ledger)))
+    came.append(("what is left is in its JSON", (gone.returncode == 0) != ("left" in json.loads(gone.stdout.splitlines()[0]))))
     owner.stoker("controller", "--uninstall", "aws", check=True)
-    return came, made.stderr + again.stderr + gone.stderr
+    return came, made.stderr + again.stderr + gone.stderr + gone.stdout
 
 
 def test_installer(lab, check, only=""):
@@ -159,7 +160,7 @@ def test_installer(lab, check, only=""):
                     less = {**less, "Statement": less["Statement"] + submits}
                 world.env.update(lab.env(lab.user(f"iless{number}", less)))
                 came, words = installs(lab, world, owner, ledger)
-                check(f"installer without {action}: that is said", action in words, (came, words))
+                check(f"installer without {action}: that is said", action in words and came[-1][1], (came, words))
         owner.stoker("cancel", "-")
         lab.lose("setup/")
 

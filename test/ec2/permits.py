@@ -157,6 +157,7 @@ def submits(lab, world):
         came.append((what, done.returncode if told is None else told))
 
     done = run(world, "--spot", "--instance-type", "m5.large")
+    words += done.stdout + done.stderr  # what is refused for good is told here
     if done.returncode == 0:
         spot = json.loads(done.stdout)["id"]
         price = world.job(spot)["launches"][0]["price_micros"]

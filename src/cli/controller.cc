@@ -273,23 +273,28 @@ Verb ControllerVerb() {
       "Looks after all running jobs, as every other command does: in a loop, once (--once), or "
       "every minute from a timer (--install). With it, a machine that dies while nobody looks is "
       "replaced. '--install aws' makes a function of Lambda that looks each "
-      "five minutes and when a machine ends, whether a computer of yours is on or not "
-      "(docs/away.md). It also removes what 'stoker gc' and 'stoker rm' have given up an hour ago. "
+      "five minutes and when a machine ends, '--install gcp' a job of Cloud Run that looks each "
+      "five minutes, whether a computer of yours is on or not (docs/away.md). It also removes what "
+      "'stoker gc' and 'stoker rm' have given up an hour ago. "
       "With "
       "--json the loop prints a line for each pass that changed something or met "
       "new trouble.";
-  verb.examples = {"stoker controller --install",
-                   "stoker controller --install aws --type g5.xlarge --machines 2",
-                   "stoker controller --once", "stoker controller --interval 5s --json"};
+  verb.examples = {
+      "stoker controller --install",
+      "stoker controller --install aws --type g5.xlarge --machines 2",
+      "stoker controller --install gcp --type g2-standard-8 --unknown-prices --price 1",
+      "stoker controller --once", "stoker controller --interval 5s --json"};
   verb.options = {{"WHERE",
                    "With --install and --uninstall: a cloud in which a function looks after the "
-                   "jobs, instead of a timer here (aws)",
+                   "jobs, instead of a timer here (aws, gcp)",
                    &options->where},
                   {"--once", "Look at all jobs once, then end", &options->once},
                   {"--install", "Install a timer that runs it every minute, or what WHERE says",
                    &options->install},
                   {"--uninstall", "Remove it", &options->uninstall},
-                  {"--type", "A type of machine that a function may ask for; may be repeated",
+                  {"--type",
+                   "A type of machine that a function may ask for; may be repeated (of Google with "
+                   "what is attached: n1-standard-8/nvidia-tesla-t4:1)",
                    &options->types, "TYPE"},
                   {"--region", "A region in which it may; may be repeated (that of the bucket)",
                    &options->regions, "REGION"},
@@ -305,8 +310,8 @@ Verb ControllerVerb() {
                    &options->unknown_prices},
                   {"--disk", "How many GiB of disk one may have (500)", &options->disk, "GIB"},
                   {"--identity",
-                   "As what they act: of AWS the instance profile (that of the "
-                   "settings)",
+                   "As what they act: of AWS the instance profile, of Google the account (that of "
+                   "the settings)",
                    &options->identity, "NAME"},
                   {"-y,--yes", "Make it without asking", &options->yes},
                   {"--interval", "The time between two looks", &options->interval, "DURATION"},

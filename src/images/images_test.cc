@@ -9,7 +9,9 @@
 #include "base/base64.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "container/image_manifest.h"
 #include "images/logins.h"
+#include "images/one_layer.h"
 #include "images/registry_client.h"
 #include "net/http_server.h"
 #include "sys/file.h"
@@ -75,6 +77,20 @@ class FakeRegistry : public ::testing::Test {
   int status_ = 200;
   std::unique_ptr<HttpServer> server_;
 };
+
+TEST(OneLayerImage, HasTheSameBytesEachTime) {
+  const std::string program(100'000, 'x');
+  const OneLayerImage image = MakeOneLayerImage("stoker", program, "amd64");
+  EXPECT_LT(image.layer.size(), 2'000U);
+  EXPECT_EQ(image.digest, MakeOneLayerImage("stoker", program, "amd64").digest);
+  EXPECT_NE(image.digest, MakeOneLayerImage("stoker", program + "y", "amd64").digest);
+  EXPECT_EQ(image.digest, DigestOf(image.manifest));
+  // As registries read it.
+  const auto manifest = ReadImageManifest("x", image.manifest);
+  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
+  EXPECT_EQ(manifest->config_digest, DigestOf(image.config));
+  EXPECT_EQ(ReadImageConfig("x", image.config)->architecture, "amd64");
+}
 
 TEST_F(FakeRegistry, TellsDigestAndSizeToWhoLogsIn) {
   moved_ = "/v2/a/b/blobs/" + DigestOf(config_);

@@ -60,6 +60,43 @@ constexpr char kOnlyOurs[] =
 constexpr char kNodeLogsFile[] = "node-logs.json";
 constexpr const char* kNodeLogs[] = {"logging.logEntries.create"};
 
+// Of what looks after jobs while nobody is at a desk: 'stoker controller --install gcp' makes its
+// roles itself. Who types that may set the policy of the project, and with it give rights to
+// anybody. Source: "IAM permissions" of Cloud Run, Cloud Scheduler, Artifact Registry, IAM.
+constexpr char kAwayFile[] = "away.json";
+constexpr char kInstallerFile[] = "away-installer.json";
+constexpr const char* kInstaller[] = {"artifactregistry.repositories.create",
+                                      "artifactregistry.repositories.delete",
+                                      "artifactregistry.repositories.downloadArtifacts",
+                                      "artifactregistry.repositories.get",
+                                      "artifactregistry.repositories.uploadArtifacts",
+                                      "cloudscheduler.jobs.create",
+                                      "cloudscheduler.jobs.delete",
+                                      "cloudscheduler.jobs.get",
+                                      "cloudscheduler.jobs.update",
+                                      "compute.regions.get",
+                                      "compute.regions.list",
+                                      "iam.roles.create",
+                                      "iam.roles.delete",
+                                      "iam.roles.get",
+                                      "iam.roles.undelete",
+                                      "iam.roles.update",
+                                      "iam.serviceAccounts.actAs",
+                                      "iam.serviceAccounts.create",
+                                      "iam.serviceAccounts.delete",
+                                      "iam.serviceAccounts.get",
+                                      "iam.serviceAccounts.getIamPolicy",
+                                      "iam.serviceAccounts.setIamPolicy",
+                                      "resourcemanager.projects.getIamPolicy",
+                                      "resourcemanager.projects.setIamPolicy",
+                                      "run.jobs.create",
+                                      "run.jobs.delete",
+                                      "run.jobs.get",
+                                      "run.jobs.getIamPolicy",
+                                      "run.jobs.setIamPolicy",
+                                      "run.jobs.update",
+                                      "run.operations.get"};
+
 // On the one account that VMs run as: iam.serviceAccounts.actAs, and to see the account.
 constexpr char kActs[] = "roles/iam.serviceAccountUser";
 
@@ -112,7 +149,14 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
             Role("stoker node of secrets", {std::begin(kNodeSecrets), std::end(kNodeSecrets)})},
         RightsFile{kNodeLogsFile,
                    "machines that run jobs with 'logs: {cloud: true}', on the project",
-                   Role("stoker node of logs", {std::begin(kNodeLogs), std::end(kNodeLogs)})}}) {
+                   Role("stoker node of logs", {std::begin(kNodeLogs), std::end(kNodeLogs)})},
+        RightsFile{kAwayFile,
+                   "what 'stoker controller --install gcp' makes, which binds it to names, zones "
+                   "and the bucket; to be read, not to be bound",
+                   Role("stoker away", GceAwayPermissions())},
+        RightsFile{kInstallerFile,
+                   "whoever types 'stoker controller --install gcp', besides, on the project",
+                   Role("stoker installer", {std::begin(kInstaller), std::end(kInstaller)})}}) {
     rights.files.push_back(file);
   }
   const std::string roles = "projects/" + there + "/roles/";
@@ -150,6 +194,8 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
   rights.how += std::string("Leave ") + kReadsImages +
                 " out where no job's image is of Artifact Registry; bind it on the project of the "
                 "images where that is another.\n";
+  rights.how += std::string("An owner of the project may what ") + kInstallerFile +
+                " has; whoever else gets it can give rights to anybody.\n";
   rights.how += "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
   return rights;
 }

@@ -30,6 +30,7 @@ DOCUMENTS = {
 }
 # "IAM permissions" of each: a method's name where it is not the resource's and the verb's.
 RIGHTS = {
+    "artifactregistry.projects.locations.operations.get": [],  # of who has begun it
     "run.projects.locations.jobs.patch": ["run.jobs.create", "run.jobs.update"],
     "cloudscheduler.projects.locations.jobs.patch": ["cloudscheduler.jobs.update"],
     "iam.projects.roles.patch": ["iam.roles.update"],

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/cloud/away/away_run.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -76,32 +75,6 @@ std::string Encode(const AwayReport& report) {
                      {"troubles", report.troubles},
                      {"swept", report.swept},
                      {"ended", report.ended}});
-}
-
-Status CompleteBound(
-    const std::string& where, const std::string& identity, std::string_view day,
-    const std::function<std::optional<int64_t>(const std::string& region, const std::string& type)>&
-        list_price,
-    Bound* bound) {
-  if (bound->regions.empty()) bound->regions = {where};
-  if (bound->identity.empty()) bound->identity = identity;
-  if (bound->price > 0) return Status::Ok();
-  for (const std::string& region : bound->regions) {
-    for (const std::string& type : bound->types) {
-      const auto price = list_price(region, type);
-      if (!price && !bound->unknown_prices) {
-        return Status(Code::kInvalid,
-                      "no price of " + Printable(type) + " in " + Printable(region) +
-                          " is known here (of " + std::string(day) + ")",
-                      "Say what a machine may cost an hour (--price) and that one of which "
-                      "nothing is known may be asked for (--unknown-prices)");
-      }
-      bound->price = std::max(bound->price, price.value_or(0));
-    }
-  }
-  if (bound->price > 0) return Status::Ok();
-  return Status(Code::kInvalid, "nothing is known of what machines of these types cost",
-                "Say what one may cost an hour: --price");
 }
 
 }  // namespace stoker::cloud

@@ -45,13 +45,4 @@ Result<AwayReport> RunAwayOnce(const AwayRunner& runner);
 // One line of JSON, for a log.
 std::string Encode(const AwayReport& report);
 
-// What was left open in a bound that runs at `where`: regions, identity, and of prices the dearest
-// that `list_price` knows of its types. kInvalid: something is not known and must be said. `day`:
-// of the list, for people.
-Status CompleteBound(
-    const std::string& where, const std::string& identity, std::string_view day,
-    const std::function<std::optional<int64_t>(const std::string& region, const std::string& type)>&
-        list_price,
-    Bound* bound);
-
 }  // namespace stoker::cloud

@@ -67,8 +67,7 @@ class LambdaHost : public AwayHost {
       return Status(Code::kInvalid, "the function runs in the region of the bucket, " + home +
                                         ", and not in " + Printable(where));
     }
-    STOKER_TRY(
-        cloud::CompleteBound(where, profile_, Ec2PriceDay(), Ec2ListPrice, &plan.wish.bound));
+    STOKER_TRY(Complete(&plan.wish.bound, where));
     STOKER_TRY(CheckBound(plan.wish.bound));
     STOKER_ASSIGN(Rights rights, RightsFor(store, where));
     const std::string* node = rights.Find(kNodeFile);
@@ -121,6 +120,29 @@ class LambdaHost : public AwayHost {
   }
 
  private:
+  // What was left open, and what cannot be.
+  Status Complete(Bound* bound, const std::string& where) {
+    if (bound->regions.empty()) bound->regions = {where};
+    if (bound->identity.empty()) bound->identity = profile_;
+    if (bound->price > 0) return Status::Ok();
+    for (const std::string& region : bound->regions) {
+      for (const std::string& type : bound->types) {
+        const auto price = Ec2ListPrice(region, type);
+        if (!price && !bound->unknown_prices) {
+          return Status(Code::kInvalid,
+                        "no price of " + Printable(type) + " in " + Printable(region) +
+                            " is known here (of " + std::string(Ec2PriceDay()) + ")",
+                        "Say what a machine may cost an hour (--price) and that one of which "
+                        "nothing is known may be asked for (--unknown-prices)");
+        }
+        bound->price = std::max(bound->price, price.value_or(0));
+      }
+    }
+    if (bound->price > 0) return Status::Ok();
+    return Status(Code::kInvalid, "nothing is known of what machines of these types cost",
+                  "Say what one may cost an hour: --price");
+  }
+
   Result<LambdaMaking> Making(const AwayPlan& plan) {
     LambdaMaking making;
     making.ledger = plan.wish.ledger;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "provider/gce/away/gce_prices.h"
 #include "provider/gce/gce_options.h"
 #include "provider/gce/gce_provider.h"
 
@@ -33,7 +32,6 @@ Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& pla
     asked.type += "/" + options.accelerator + ":" + std::to_string(options.accelerators);
   }
   asked.identity = options.service_account;
-  asked.price = GceListPrice(asked.region, asked.type);
   asked.disk_gib = std::clamp<int64_t>(options.disk_gib, 0, int64_t{1} << 30);
   return asked;
 }

@@ -14,8 +14,8 @@ namespace stoker {
 std::string RegionOfZone(const std::string& zone);
 
 // What a record's request for one machine of Compute Engine comes to. Its type has what is attached
-// behind it: "n1-standard-8/nvidia-tesla-t4:1"; its price is the list's on demand, since spot costs
-// no more; its region is that of its zone, whatever the record calls it. kInvalid: it is for no
+// behind it: "n1-standard-8/nvidia-tesla-t4:1"; its region is that of its zone, whatever the record
+// calls it; no price of it is known here. kInvalid: it is for no
 // machine of Compute Engine, or in none of `places` (GcePlace). Pure.
 Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& places);
 

@@ -11,7 +11,6 @@
 #include "images/registry_push.h"
 #include "provider/cloud/away/away_run.h"
 #include "provider/gce/away/gce_asked.h"
-#include "provider/gce/away/gce_prices.h"
 #include "provider/gce/away/run_main.h"
 #include "provider/gce/away/run_parts.h"
 #include "provider/gce/away/run_taking.h"
@@ -61,8 +60,15 @@ class CloudRunHost : public AwayHost {
                     "Name the one in which it is to run: --install gcp/us-central1");
     }
     Bound& bound = plan.wish.bound;
-    STOKER_TRY(
-        cloud::CompleteBound(where, gce.service_account, GcePriceDay(), GceListPrice, &bound));
+    if (bound.price <= 0 || !bound.unknown_prices) {
+      return Status(Code::kInvalid,
+                    "nothing is known here of what machines of Google cost: their types are what "
+                    "bounds it",
+                    "Say so, and what the dearest of them costs an hour: --unknown-prices --price "
+                    "1.2");
+    }
+    if (bound.regions.empty()) bound.regions = {where};
+    if (bound.identity.empty()) bound.identity = gce.service_account;
     STOKER_TRY(CheckBound(bound));
     STOKER_TRY(PlacesOf(gce.project, bound).status());
     const RunNames names(wish.ledger, gce.project, where);

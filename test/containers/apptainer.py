@@ -18,7 +18,7 @@ sys.path[0] = str(pathlib.Path(__file__).parents[2])
 INSIDE = "STOKER_APPTAINER_INSIDE"  # the user's id, and the registry's port
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTER = "/outer-usr"  # in the tree: this machine's /usr, which has torch for the examples
-PACKAGES = "apptainer,mount,procps,squashfuse,fuse3,uidmap,python3,openssh-server"
+PACKAGES = "apptainer,mount,procps,squashfuse,fuse3,uidmap,python3,openssh-server,openssh-client"
 # The clock of who tests may be weeks behind a release that moves.
 APT = 'Acquire::Check-Valid-Until "false"'
 GO = """set -e

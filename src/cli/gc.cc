@@ -96,6 +96,7 @@ nlohmann::json ToJson(const client::Cleared& out, bool dry_run) {
           {"unread_lists", unread},
           {"left_over", collected.left_over},
           {"instances", out.instances},
+          {"images", out.images},
           {"cloud", client::ToJson(out.held)},
           {"unfinished_uploads", out.uploads},
           {"unsaved", out.unsaved},
@@ -194,6 +195,10 @@ void Tell(Context& context, const client::Cleared& out, const CollectRequest& re
     text += ", " + Count(out.envs.envs, "kept environment") + " of the store (" +
             HumanSize(out.envs.bytes) + ") unused for 30 days";
   }
+  if (!out.images.empty()) {
+    text += ", " + Count(static_cast<int64_t>(out.images.size()), "image") +
+            " of containers unused for 30 days";
+  }
   if (out.uploads > 0) text += ", " + Count(out.uploads, "unfinished upload");
   if (out.unsaved > 0) {
     text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
@@ -202,6 +207,9 @@ void Tell(Context& context, const client::Cleared& out, const CollectRequest& re
     text += ", " + Count(out.work_places, "work folder") + " of machines that are gone";
   }
   context.Print(text + "\n");
+  for (const std::string& image : out.images) {
+    context.Print(image + (request.dry_run ? ": would be removed\n" : ": removed\n"));
+  }
   client::TellStayed(context, removed);
   TellDoomed(context, collected, request.dry_run);
   TellHeld(context, out, request.dry_run);
@@ -264,7 +272,11 @@ Verb GcVerb() {
   verb.summary = "Clear away what is no longer needed";
   verb.description =
       "Clears away what is no longer needed. On this computer: machines that are over, old "
-      "copies of stoker, Python environments (and uv) that no job has used for 30 days, what "
+      "copies of stoker, Python environments (and uv) that no job has used for 30 days, images "
+      "that "
+      "stoker has built or loaded, or pulled for apptainer, and of which no container has begun "
+      "for "
+      "30 days (on boxes, too), what "
       "submits "
       "that died a day ago left, and files that no store had room for 30 days ago. In the "
       "store: code archives older than 30 days that no job needs, Python environments with which "

@@ -22,16 +22,16 @@ mv "$part" "$3"
 mv "$part.id" "$3.id"
 )sh";
 
-std::string FileOf(const EngineFacts& engine, const std::string& image) {
-  return engine.folder + "/" + Sha256Hex(image) + ".sif";
-}
-
 std::string Capability(const std::string& name) {
   if (name == "ALL") return "all";
   return StartsWith(name, "CAP_") ? name : "CAP_" + name;
 }
 
 }  // namespace
+
+std::string ApptainerFile(const EngineFacts& engine, const std::string& image) {
+  return engine.folder + "/" + Sha256Hex(image) + kSif;
+}
 
 Status CheckForApptainer(const ContainerSpec& spec) {
   if (spec.shm_size) {
@@ -95,7 +95,7 @@ Words ApptainerExec(const EngineFacts& engine, const ContainerPlan& plan) {
   if (!plan.gpus.empty()) out.push_back("--nv");
   for (const std::string& one : plan.spec.cap_add) out.push_back("--add-caps=" + Capability(one));
   out.insert(out.end(), plan.spec.run_options.begin(), plan.spec.run_options.end());
-  out.push_back(FileOf(engine, plan.image));
+  out.push_back(ApptainerFile(engine, plan.image));
   out.push_back(kContainerProgram);
   out.push_back(plan.verb);
   out.push_back(kContainerSocket);
@@ -103,11 +103,11 @@ Words ApptainerExec(const EngineFacts& engine, const ContainerPlan& plan) {
 }
 
 Words ApptainerInspect(const EngineFacts& engine, const std::string& image) {
-  return {"/bin/cat", FileOf(engine, image) + ".id"};
+  return {"/bin/cat", ApptainerFile(engine, image) + kSifId};
 }
 
 Words ApptainerPull(const EngineFacts& engine, const std::string& image) {
-  return {"/bin/sh", "-c", kPull, "sh", engine.program, image, FileOf(engine, image)};
+  return {"/bin/sh", "-c", kPull, "sh", engine.program, image, ApptainerFile(engine, image)};
 }
 
 }  // namespace stoker

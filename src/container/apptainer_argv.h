@@ -26,4 +26,9 @@ inline constexpr char kTemporary[] = "tmp";
 std::vector<std::string> ApptainerInspect(const EngineFacts& engine, const std::string& image);
 std::vector<std::string> ApptainerPull(const EngineFacts& engine, const std::string& image);
 
+// The file of `image`; what it is called by lies beside it, and is written last.
+inline constexpr char kSif[] = ".sif";
+inline constexpr char kSifId[] = ".id";
+std::string ApptainerFile(const EngineFacts& engine, const std::string& image);
+
 }  // namespace stoker

@@ -150,6 +150,14 @@ Words InspectArgv(const EngineFacts& engine, const std::string& image) {
   return {engine.program, "image", "inspect", "--format={{.Id}} {{.RepoDigests}}", image};
 }
 
+Words ImagesArgv(const EngineFacts& engine) {
+  return {engine.program, "images", "--format={{.Repository}}:{{.Tag}}"};
+}
+
+Words RemoveImageArgv(const EngineFacts& engine, const std::string& image) {
+  return {engine.program, "rmi", image};
+}
+
 // As jobs have the machine's network, so has what builds their image.
 Words BuildArgv(const EngineFacts& engine, const std::string& name, const std::string& context,
                 const std::string& dockerfile) {

@@ -76,6 +76,9 @@ std::vector<std::string> RemoveArgv(const EngineFacts& engine, const std::string
 // Prints the id of an image that is on the machine, and its names with digests; fails where it is
 // not.
 std::vector<std::string> InspectArgv(const EngineFacts& engine, const std::string& image);
+// Prints the names of all images, one a line; takes one away, unless a container has it.
+std::vector<std::string> ImagesArgv(const EngineFacts& engine);
+std::vector<std::string> RemoveImageArgv(const EngineFacts& engine, const std::string& image);
 // An image named `name`, of `dockerfile` in the folder `context`; into the file `archive`, and out
 // of one.
 std::vector<std::string> BuildArgv(const EngineFacts& engine, const std::string& name,

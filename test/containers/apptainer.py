@@ -9,6 +9,7 @@ import fcntl
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -72,7 +73,7 @@ def outside():
     if os.geteuid() != 0:
         sys.exit("apptainer: needs root, to make a user and to go into a tree of sid's")
     for each in ("podman", "registry"):
-        engines.bring(each)
+        engines.bring(engines.PROGRAMS[each], engines.PACKAGES[each])
     sid = tree()
     [port] = free_ports(1)
     uid = engines.make_user()
@@ -141,7 +142,7 @@ def inside():
 
     uid, port = map(int, os.environ[INSIDE].split())
     results = Results()
-    chosen = {"seen": seen, "saved": parts.saved, "killed": parts.killed, "mistakes": mistakes}
+    chosen = {"seen": seen, "saved": parts.saved, "killed": parts.killed, "mistakes": mistakes, "orphaned": orphaned, "limited": limited}
     more = {"here": examples.here, "box": examples.box}
     with World("apptainer", uid=uid) as world:
         world.root.chmod(0o755)
@@ -199,6 +200,57 @@ run: |
     doctor = world.stoker("doctor").stdout
     check("doctor names the engine", "apptainer 1." in doctor, doctor)
     nothing_left(world, engine, check, "seen")
+
+
+def processes(world, *wanted):
+    """Of the world's user, which have one of these words in their command line."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = pathlib.Path(f"/proc/{entry}/cmdline").read_bytes()
+            if os.stat(f"/proc/{entry}").st_uid == world.user["user"] and any(one in words for one in wanted):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def orphaned(world, engine, check):
+    """Client and agent are killed at once: nobody is left who knows what serves the image, and it goes all the same."""
+    from test.containers.containers import ended, job_file, log, nothing_left
+    from test.e2e.kit.job_kit import running
+
+    file = job_file(world, engine, "run: |\n  echo begun; while [ $STOKER_ATTEMPT = 1 ]; do sleep 0.1; done\n")
+    job = world.submit(file, "--max-restarts", "1")
+    running(world, job, "begun")
+    served = processes(world, b"squashfuse")
+    clients = [pid for pid in processes(world, b"apptainer", b"Apptainer") if pid not in served]
+    for pid in [*clients, *processes(world, b"__agent")]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    check("the job goes on", ended(world, job), log(world, job))
+    world.wait_for("the machine to be gone", lambda: not world.instances(), timeout=60)
+    left = {pid: engine.left() for pid in served if os.path.exists(f"/proc/{pid}")}
+    check(f"what served its image is gone ({len(served)} of them)", not left, left)
+    nothing_left(world, engine, check, "orphaned")
+
+
+def limited(world, engine, check):
+    """As root, where stoker may make a group: memory is held, and what is over it is told as such."""
+    from test.containers.containers import ended, job_file, log
+    from test.e2e.kit.harness import World
+
+    with World("apptainer-root") as own:
+        own.env.update(engine.env, PATH=world.env["PATH"])
+        text = "  run_options: --userns\nresources: {memory: 64MiB}\n"
+        text += "command: [python3, -c, 'x = bytearray(200 << 20); print(len(x))']\n"
+        job = own.submit(job_file(own, engine, text))
+        check("it fails", ended(own, job, "Failed"), log(own, job))
+        shown = own.stoker("show", job).stdout
+        check("for its limit of memory", "over its limit of" in shown and "resources.memory" in shown, shown + log(own, job))
+        own.wait_for("the machine to be gone", lambda: not own.instances(), timeout=60)
 
 
 def mistakes(world, engine, check):

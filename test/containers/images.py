@@ -266,6 +266,29 @@ def built(lab):
     (folder / "Dockerfile").write_text("FROM localhost/base:1\nRUN false\n")
     out, said = run()
     check("what cannot be built is one error", f"{lab.engine.name} " in out and "could not build Dockerfile" in out, out)
+    unused(lab)
+
+
+def unused(lab):
+    """What was built goes once nobody has used it for thirty days, and not before."""
+    world, check = lab.world, lab.check
+
+    def built_images():
+        listed = lab.engine.run("images", "--format", "{{.Repository}}:{{.Tag}}").stdout.split()
+        return [one for one in listed if one.startswith("localhost/stoker-built:")]
+
+    there = built_images()
+    notes = sorted((world.state / "built-images").iterdir())
+    check("each build is noted", len(there) == 2 and {one.split(":")[1] for one in there} == {one.name for one in notes}, [there, notes])
+    done = world.stoker("gc", timeout=120)
+    check("young ones stay", built_images() == there, done.stdout)
+    os.utime(notes[0], (1, 1))
+    done = world.stoker("gc", "--dry-run", timeout=120)
+    line = f"image localhost/stoker-built:{notes[0].name}"
+    check("--dry-run tells which", f"{line}: would be removed" in done.stdout and built_images() == there, done.stdout)
+    done = world.stoker("gc", timeout=120)
+    check("an old one goes", f"{line}: removed" in done.stdout and "1 image of containers unused" in done.stdout, done.stdout + done.stderr)
+    check("and that alone", built_images() == [one for one in there if not one.endswith(notes[0].name)], built_images())
 
 
 @contextlib.contextmanager

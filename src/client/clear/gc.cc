@@ -11,6 +11,8 @@
 #include "client/open/reserve.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
+#include "ledger/records.h"
+#include "sys/container/images_left.h"
 
 namespace stoker::client {
 namespace {
@@ -42,13 +44,24 @@ bool AnyForRoom(const Unfinished& unfinished) {
                      [](const auto& one) { return one.second.Is(Code::kNoSpace); });
 }
 
+// Jobs that have not ended may begin a container of theirs yet, whenever they last did.
+void KeepImagesOfJobs(Client& client, Ledger& ledger) {
+  for (const std::string& id : ActiveJobs(ledger).value_or({})) {
+    const auto read = ReadJob(ledger, id);
+    if (read.ok()) NoteImageUse(client.places().state, read->job.image);
+  }
+}
+
 // On this computer, and on others that this person owns.
-void ClearMachines(Client& client, bool dry_run, std::vector<std::string>* instances) {
+void ClearMachines(Client& client, bool dry_run, Cleared* out) {
   for (Broker* broker : client.brokers().value_or({})) {
     for (const LeftOver& left : broker->ClearOver(dry_run)) {
       const auto& ids = left.ids;
       if (!ids.ok()) client.Say("left-over instances are kept: " + ids.status().ToString());
-      for (const std::string& id : ids.value_or({})) instances->push_back(id);
+      for (const std::string& id : ids.value_or({})) {
+        const bool image = StartsWith(id, kImageLeft);
+        (image ? out->images : out->instances).push_back(id);
+      }
     }
   }
 }
@@ -108,7 +121,8 @@ Result<Cleared> ClearAll(Client& client, const CollectRequest& request, bool all
   const auto binaries = ClearBinaries(client, *ledger, kUnusedAge, dry_run);
   out.binaries = binaries.value_or(0);
   if (!binaries.ok()) client.Say("copies of stoker are kept: " + binaries.status().ToString());
-  ClearMachines(client, dry_run, &out.instances);
+  KeepImagesOfJobs(client, *ledger);
+  ClearMachines(client, dry_run, &out);
   ClearHoldings(client, all_regions, dry_run, &out);
   out.uploads = SweepUploads(client, dry_run);
   out.unsaved = ClearUnsaved(client, dry_run);

@@ -24,6 +24,7 @@ struct Cleared {
   Caches caches;
   Collected collected;
   std::vector<std::string> instances;  // machines that were left over
+  std::vector<std::string> images;     // of containers, that nobody has used for long
   std::vector<ProviderSweep> held;
   ClearedEnvs envs;
   int64_t uploads = 0;

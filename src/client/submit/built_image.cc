@@ -22,6 +22,7 @@
 #include "pack/extract.h"
 #include "sys/container/engine_images.h"
 #include "sys/container/engines.h"
+#include "sys/container/images_left.h"
 #include "sys/file.h"
 
 namespace stoker::client {
@@ -149,6 +150,7 @@ Status BuildImage(Client& client, const JobSpec& spec, const LocalPrivate& own, 
   if (chosen->kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec.container));
   STOKER_ASSIGN(const auto found, LookForImage(*chosen, name));
   if (!found) STOKER_TRY(Build(client, *ledger, *chosen, spec, *job, name));
+  NoteImageUse(client.places().state, name);
   if (pushes) {
     STOKER_ASSIGN(const FoundImage pushed, PushImage(client, *chosen, name, *pushes));
     return TakePushed(pushes->ref, pushed, job);

@@ -14,6 +14,7 @@
 #include "node/gpus/gpus.h"
 #include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
+#include "sys/container/images_left.h"
 #include "sys/file.h"
 
 namespace stoker::node {
@@ -85,6 +86,11 @@ Status Begin(AttemptContext& here, ShellStep& step, EngineFacts engine, const Br
   here.log.Does("starting the container");
   const EngineNotes notes(here.config.state_dir);
   STOKER_TRY(notes.Note(engine));
+  if (engine.kind == EngineKind::kApptainer) {
+    NoteFileUse(here.config.state_dir, engine, image.name);
+  } else {
+    NoteImageUse(here.config.state_dir, image.name);
+  }
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
   plan.image = image.name;
   STOKER_TRY(PlanProgram(here, engine, &plan));

@@ -5,8 +5,8 @@
 
 #include "policy/local_queue.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_engines.h"
 #include "provider/local/local_state.h"
-#include "sys/container/engines.h"
 #include "sys/file.h"
 
 namespace stoker {
@@ -66,8 +66,7 @@ class ThisMachine : public LocalBroker {
     if (!local.ok()) return {{"", local.status()}};
     auto over = dry_run ? (*local)->Leftovers() : (*local)->Sweep();
     if (!over.ok()) return {{"", over.status()}};
-    const std::string instances = LocalState(state_dir_).Instances();
-    for (std::string& one : SweepContainers(state_dir_, instances, dry_run)) {
+    for (std::string& one : SweepEngines(state_dir_, clock_.Wall(), dry_run)) {
       over->push_back(std::move(one));
     }
     return {{"", std::move(over)}};

@@ -27,6 +27,7 @@
 #include "provider/local/local_give_way.h"
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
+#include "sys/container/engine_notes.h"
 #include "sys/descriptors.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -44,6 +45,7 @@ constexpr int64_t kTickMs = 10'000;
 constexpr int64_t kBlindTickMs = 100;    // where the folder cannot be watched
 constexpr int64_t kShutdownMs = 20'000;  // systemd gives a user's services 90 s
 constexpr int64_t kAfterSleepMs = 30'000;
+constexpr int64_t kForgetMs = 30'000;
 constexpr int64_t kMaxLogBytes = 8 << 20;
 constexpr Duration kGiveWayLead = Duration::Seconds(5);  // nothing has begun
 
@@ -309,6 +311,8 @@ int LocalMachine::PowerOff() {
     Log("some processes cannot be ended; the folder stays for a later sweep");
     return 1;
   }
+  const Status forgotten = ForgetContainers(state_.root(), dir_, kForgetMs);
+  if (!forgotten.ok()) Log(forgotten.ToString());
   status = state_.RemoveDir(token_);
   if (!status.ok()) Log(status.ToString());
   return status.ok() ? 0 : 1;

@@ -18,6 +18,7 @@
 #include "ledger/records.h"
 #include "policy/local_queue.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_engines.h"
 #include "provider/local/local_prospect.h"
 #include "provider/local/local_provider.h"
 #include "provider/local/local_state.h"
@@ -90,7 +91,8 @@ class BoxServer {
     if (verb == "engines") return Engines();
     if (verb == "sweep" || verb == "leftovers") {
       STOKER_ASSIGN(const auto ids, verb == "sweep" ? local->Sweep() : local->Leftovers());
-      return BoxJson{{"ids", ids}};
+      const auto left = SweepEngines(state_, clock_.Wall(), verb == "leftovers");
+      return BoxJson{{"ids", ids}, {kBoxOfEngines, left}};
     }
     return Status(Code::kInvalid, "a request that is none: " + Printable(verb));
   }

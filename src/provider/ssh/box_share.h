@@ -10,6 +10,8 @@ namespace stoker {
 // In a share: which engines are installed there, a list; as an answer of its own: by which
 // containers begin there, for people.
 inline constexpr char kBoxEngines[] = "engines";
+// In the answers to "sweep" and "leftovers": what engines had; an older stoker says nothing of it.
+inline constexpr char kBoxOfEngines[] = "of_engines";
 
 // Without `infra`, `part` and `trouble`, which whoever asks knows.
 void PutShare(const PlaceInfo& share, BoxJson* out);

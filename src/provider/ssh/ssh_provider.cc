@@ -173,6 +173,7 @@ class Ssh : public SshProvider {
     for (const auto& [word, answer] : boxes_.AskAll(AllWords(), ask)) {
       out.emplace_back(word, answer.ok() ? IdsOf(*answer, word)
                                          : Result<std::vector<std::string>>(answer.status()));
+      if (out.back().second.ok()) AddOfEngines(*answer, word, &*out.back().second);
     }
     return out;
   }
@@ -297,6 +298,15 @@ class Ssh : public SshProvider {
     STOKER_ASSIGN(std::vector<std::string> ids, IdsOf(*answer, word));
     if (ids.size() == std::max<size_t>(request.launches.size(), 1)) return ids;
     return Status(Code::kCorrupt, word + " answers with nonsense");
+  }
+
+  static void AddOfEngines(const BoxJson& answer, const std::string& word,
+                           std::vector<std::string>* ids) {
+    const auto names = answer.find(kBoxOfEngines);
+    if (names == answer.end() || !names->is_array()) return;
+    for (const BoxJson& name : *names) {
+      if (name.is_string()) ids->push_back(Printable(name.get<std::string>()) + " of " + word);
+    }
   }
 
   // As they are known here; "" for one that is over.

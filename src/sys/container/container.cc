@@ -149,7 +149,7 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
   std::unique_ptr<Container> made(new Container(engine));
   made->owner_ = plan.owner;
   made->limiter_ = limiter;
-  plan.socket_dir = plan.owner + "/container";
+  plan.socket_dir = plan.owner + kContainerFolder;
   // Made before the first, so that nobody asks for what was never begun.
   if (sys::FileExists(plan.socket_dir)) STOKER_TRY(RemoveContainers(engine, plan.owner));
   plan.verb = kContainerVerb;
@@ -223,7 +223,9 @@ Status Container::Remove(int64_t within_ms) {
   asked_to_remove_ = true;
   if (child_) child_->End(within_ms);
   if (!group_.empty()) (void)EndCgroup(group_, Duration::Ms(within_ms));
-  return RemoveContainers(engine_, owner_, within_ms);
+  const Status gone = RemoveContainers(engine_, owner_, within_ms);
+  if (gone.ok() && !child_) (void)sys::RemoveTree(owner_ + kContainerFolder);
+  return gone;
 }
 
 // By the folder's descriptor: a path of a socket may have 107 bytes alone.

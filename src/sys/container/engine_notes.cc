@@ -232,6 +232,17 @@ std::optional<ImageHere> EngineNotes::Recall(const EngineFacts& engine,
   return ImageHere{known->id, known->names};
 }
 
+Status ForgetContainers(const std::string& state_dir, const std::string& owner, int64_t within_ms) {
+  if (!sys::FileExists(owner + kContainerFolder)) return Status::Ok();
+  Status why;
+  for (const EngineKind kind : {EngineKind::kPodman, EngineKind::kDocker}) {
+    const auto engine = EngineNotes(state_dir).Engine(EngineName(kind));
+    const Status gone = engine ? RemoveContainers(*engine, owner, within_ms) : Status::Ok();
+    if (!gone.ok()) why = gone;
+  }
+  return why;
+}
+
 std::string StoreOf(pid_t pid) {
   constexpr std::string_view kUpper = "upperdir=", kIn = "/overlay/";
   const auto mounts = sys::ReadFile("/proc/" + std::to_string(pid) + "/mountinfo", 4 << 20);

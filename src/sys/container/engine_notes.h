@@ -42,6 +42,11 @@ class EngineNotes {
   const std::string folder_;
 };
 
+// Once nothing of the machine `owner` runs any more: has the engines that are known here forget its
+// containers, which its agent had no time for; asks none where it had. Errors: SweepContainers
+// finds them.
+Status ForgetContainers(const std::string& state_dir, const std::string& owner, int64_t within_ms);
+
 // Where podman keeps the container of the process `pid`, and images beside it, as its root is
 // mounted; "" = not to be seen, or kept otherwise.
 std::string StoreOf(pid_t pid);

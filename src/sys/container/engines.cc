@@ -294,12 +294,12 @@ Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int
   return left.empty() ? Status::Ok() : why;
 }
 
-std::vector<std::string> SweepContainers(const std::string& state_dir, const std::string& instances,
-                                         bool dry_run) {
+std::vector<std::string> SweepContainers(const std::string& state_dir,
+                                         const std::vector<FoundEngine>& engines,
+                                         const std::string& instances, bool dry_run) {
   std::vector<std::string> out;
   const EngineNotes notes(state_dir);
-  if (!notes.HasAny()) return out;
-  for (const FoundEngine& found : FindEngines()) {
+  for (const FoundEngine& found : engines) {
     const EngineFacts& engine = found.facts;
     if (!notes.Has(engine) || !found.trouble.empty()) continue;
     const auto all = List(engine, "", Patience(kRemoveWithinMs));

@@ -53,6 +53,10 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted, int64_t ask_ms = kAs
 Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
                                                  const std::string& image);
 
+// In the folder of a machine: there from before its first container until the engine has forgotten
+// the last one.
+inline constexpr char kContainerFolder[] = "/container";
+
 // The id of a container of `owner` that is there; "" = there is none.
 Result<std::string> ContainerOf(const EngineFacts& engine, const std::string& owner);
 
@@ -65,7 +69,8 @@ Status RemoveContainers(const EngineFacts& engine, const std::string& owner,
 // Dead containers of owners in the folder `instances`, which are gone: their ids. Removes them,
 // unless `dry_run`. Asks the engines that are noted in `state_dir` (EngineNotes) alone, so that who
 // has no containers waits for none. One that does not answer has none to tell.
-std::vector<std::string> SweepContainers(const std::string& state_dir, const std::string& instances,
-                                         bool dry_run);
+std::vector<std::string> SweepContainers(const std::string& state_dir,
+                                         const std::vector<FoundEngine>& engines,
+                                         const std::string& instances, bool dry_run);
 
 }  // namespace stoker

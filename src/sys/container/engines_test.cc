@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/container/engines.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 
 #include "base/text.h"
+#include "container/apptainer_argv.h"
+#include "container/container_spec.h"
 #include "sys/container/engine_notes.h"
 #include "sys/container/groups_left.h"
+#include "sys/container/images_left.h"
 #include "sys/file.h"
+#include "sys/real_clock.h"
 
 namespace stoker {
 namespace {
@@ -131,6 +136,47 @@ TEST_F(KnownEngine, IsRecalledForWhatStandsForOneContent) {
   EXPECT_EQ(notes.Recall(podman_, fixed)->id, id_);
   EXPECT_EQ(notes.Recall(podman_, "sha256:" + id_)->id, id_);
   EXPECT_FALSE(notes.Recall(podman_, "a")) << "a tag moves";
+}
+
+TEST_F(FakeEngine, LosesImagesOfStokersThatNobodyHasUsedForLong) {
+  const std::string removed = dir_->path() + "/removed", old = std::string(kBuiltImage) + ":old";
+  const auto engine = Engine("[ $1 = images ] || { echo $2 >>" + removed + "; exit; }\necho " +
+                             old + "; echo docker.io/library/a:1");
+  const auto sweep = [&](int days, bool dry_run) {
+    const WallTime now = RealClock().Wall() + Duration::Hours(24 * days);
+    return SweepImages(dir_->path(), {{engine, "", false}}, now, dry_run);
+  };
+  EXPECT_FALSE(HasImageUses(dir_->path()));
+  EXPECT_TRUE(sweep(0, false).empty()) << "its last use is not known: it counts from now on";
+  EXPECT_TRUE(HasImageUses(dir_->path()));
+  EXPECT_TRUE(sweep(29, false).empty());
+  EXPECT_EQ(sweep(31, true), std::vector<std::string>{old});
+  EXPECT_FALSE(sys::FileExists(removed));
+  EXPECT_EQ(sweep(31, false), std::vector<std::string>{old});
+  EXPECT_EQ(sys::ReadFile(removed).value_or(""), old + "\n");
+}
+
+TEST_F(FakeEngine, LosesFilesOfApptainersThatNobodyHasUsedForLong) {
+  EngineFacts apptainer;
+  apptainer.kind = EngineKind::kApptainer;
+  apptainer.folder = dir_->path() + "/images";
+  ASSERT_TRUE(sys::MakeDirs(apptainer.folder).ok());
+  const std::string file = ApptainerFile(apptainer, "docker.io/library/a:1");
+  for (const std::string& one : {file, file + kSifId}) {
+    ASSERT_TRUE(sys::WriteFileAtomic(one, "x").ok());
+    const timespec long_ago[] = {{1, 0}, {1, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, one.c_str(), long_ago, 0), 0);
+  }
+  const auto sweep = [&] {
+    return SweepImages(dir_->path(), {{apptainer, "", false}}, RealClock().Wall(), false);
+  };
+  NoteFileUse(dir_->path(), apptainer, "docker.io/library/a:1");
+  EXPECT_TRUE(sweep().empty()) << "it is used now";
+  const timespec long_ago[] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, file.c_str(), long_ago, 0), 0);
+  EXPECT_EQ(sweep(), std::vector<std::string>{file});
+  EXPECT_FALSE(sys::FileExists(file));
+  EXPECT_FALSE(sys::FileExists(file + kSifId));
 }
 
 TEST(GroupsLeft, EmptyOnesOfThatContainerGo) {

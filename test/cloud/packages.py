@@ -53,8 +53,8 @@ def of(tree, *names):
     return folder
 
 
-def serve(folder, host):
-    """A line for sources.list."""
+def address(folder, host):
+    """Serves `folder` for as long as this process lives."""
 
     class Files(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *words):
@@ -65,4 +65,9 @@ def serve(folder, host):
 
     server = http.server.ThreadingHTTPServer((host, 0), Files)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"deb [trusted=yes] http://{host}:{server.server_address[1]}/ ./\n"
+    return f"http://{host}:{server.server_address[1]}"
+
+
+def serve(folder, host):
+    """A line for sources.list."""
+    return f"deb [trusted=yes] {address(folder, host)}/ ./\n"

@@ -201,9 +201,9 @@ TEST(KeeperSets, APartsNumberThatRotatesCountsSaves) {
   }
 }
 
-// As the Trainer's folders, a link to the newest, and files without proof beside them, which count
-// only once the next save begins: the folder alone is a save, and the link goes with it.
-TEST(KeeperSets, ALinkNamesTheFolderThatItIsKeptWith) {
+// As the Trainer's folders, a link to the newest, and files without proof that each save writes
+// before them: all of one save, or of the one before.
+TEST(KeeperSets, AFolderWithItsMarkGoesWithWhatEachSaveWritesBesideIt) {
   for (const int64_t pause : {900, 1'300, 3'000}) {
     Bench bench;
     for (int step = 1; step <= 6; ++step) {
@@ -218,9 +218,11 @@ TEST(KeeperSets, ALinkNamesTheFolderThatItIsKeptWith) {
       bench.files.Link("latest", folder);
       bench.Run(Duration::Ms(pause));
       Contents restored = bench.Restored();
-      if (step == 1) continue;
-      EXPECT_EQ(restored.count(folder + "/trainer_state.json"), 1u) << pause;
-      EXPECT_EQ(restored["latest"], "-> " + folder) << pause;
+      if (step <= 2) continue;
+      const int newest = restored.count(folder + "/trainer_state.json") == 1 ? step : step - 1;
+      EXPECT_EQ(newest, pause > 2'000 ? step : step - 1) << pause;
+      EXPECT_EQ(restored["latest"], "-> checkpoint-" + std::to_string(newest)) << pause;
+      EXPECT_EQ(restored["odd/a.raw"], StateOf("a", newest)) << pause;
     }
   }
 }

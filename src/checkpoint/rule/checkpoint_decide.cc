@@ -146,7 +146,7 @@ void CheckpointPlan::NoteSaved(MonoTime now) {
     const Account account = AccountOf(members, now);
     const auto reason = Counts(members, account, now);
     if (!reason) {
-      NoteAlone(set, account, now);
+      NoteAlone(set, members, account, now);
       continue;
     }
     std::vector<const SaveUnit*> units = account.changed;
@@ -183,8 +183,14 @@ bool CheckpointPlan::LinkLagsBehind(const SaveUnit& unit) const {
   });
 }
 
-// One of a row that its layout's mark ends is a save by itself, whatever else comes beside it.
-void CheckpointPlan::NoteAlone(int set, const Account& account, MonoTime now) {
+// One of a row that its layout's mark ends is a save by itself, whatever else comes beside it; but
+// not where the others of a known set were saved with it and only wait for rest or the next save:
+// beside what they were before, it would be of another save than they.
+void CheckpointPlan::NoteAlone(int set, const std::vector<std::string>& members,
+                               const Account& account, MonoTime now) {
+  const bool together =
+      sets_.Known(members) && account.all_closed && sets_.AllBegun(members, units_, seen_);
+  if (together && !account.all_whole) return;
   std::vector<const SaveUnit*> alone;
   CandidateReason reason = CandidateReason::kComplete;
   for (const SaveUnit* unit : account.changed) {

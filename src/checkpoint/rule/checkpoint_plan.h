@@ -170,7 +170,8 @@ class CheckpointPlan {
   bool Settled(MonoTime last_change, MonoTime now) const;
   std::string NamedBy(const SaveUnit& link) const;
   bool LinkLagsBehind(const SaveUnit& unit) const;
-  void NoteAlone(int set, const Account& account, MonoTime now);
+  void NoteAlone(int set, const std::vector<std::string>& members, const Account& account,
+                 MonoTime now);
   enum class Serving { kReady, kWaits, kLost };
   bool Waits(const SavedSet& saved, int set) const;
   Serving Serve(const SavedSet& saved, MonoTime now) const;

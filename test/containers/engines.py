@@ -197,7 +197,10 @@ class Engine:
     def settle_podman(self):
         settings, storage = self.folder / "containers.conf", self.folder / "storage.conf"
         settings.write_text(SETTINGS % {"files": hard(resource.RLIMIT_NOFILE), "processes": hard(resource.RLIMIT_NPROC)})
-        storage.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{self.folder}/root"\nrunroot = "{self.folder}/run"\n')
+        places = f'graphroot = "{self.folder}/root"\nrunroot = "{self.folder}/run"\n'
+        if self.world.user:  # it takes no graphroot: that is of its home, which on a box is another
+            places += f'rootless_storage_path = "{self.folder}/root"\n'
+        storage.write_text(f'[storage]\ndriver = "overlay"\n{places}')
         runtime = self.folder / "user"
         runtime.mkdir(mode=0o700)
         self.world.own(settings, storage, runtime)

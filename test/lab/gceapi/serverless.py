@@ -31,8 +31,9 @@ DOCUMENTS = {
 # "IAM permissions" of each: a method's name where it is not the resource's and the verb's.
 RIGHTS = {
     "artifactregistry.projects.locations.operations.get": [],  # of who has begun it
-    "run.projects.locations.jobs.patch": ["run.jobs.create", "run.jobs.update"],
-    "cloudscheduler.projects.locations.jobs.patch": ["cloudscheduler.jobs.update"],
+    "run.projects.locations.jobs.patch": ["run.jobs.create", "run.jobs.update", "iam.serviceAccounts.actAs"],
+    "cloudscheduler.projects.locations.jobs.create": ["cloudscheduler.jobs.create", "iam.serviceAccounts.actAs"],
+    "cloudscheduler.projects.locations.jobs.patch": ["cloudscheduler.jobs.update", "iam.serviceAccounts.actAs"],
     "iam.projects.roles.patch": ["iam.roles.update"],
     "cloudresourcemanager.projects.getIamPolicy": ["resourcemanager.projects.getIamPolicy"],
     "cloudresourcemanager.projects.setIamPolicy": ["resourcemanager.projects.setIamPolicy"],

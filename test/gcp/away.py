@@ -3,7 +3,8 @@
 """What looks after jobs while nobody is at a desk, as a job of Cloud Run: set up as Google's services
 would have it, its image pulled and run by podman, with machines of Compute Engine that do not boot.
 
-    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, twice, killed"""
+    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, twice, killed
+                         killed/N: at the Nth request alone"""
 
 import json
 import pathlib
@@ -31,11 +32,11 @@ def submit(world, *words, infra="gcp/us-central1"):
 
 
 def install(world, *words):
-    return world.stoker(*WORDS, *words, "--yes", check=True)
+    return world.stoker(*WORDS, *words, "--yes", check=True, timeout=600)
 
 
 def uninstall(lab, world):
-    world.stoker("controller", "--uninstall", "gcp", check=True)
+    world.stoker("controller", "--uninstall", "gcp", check=True, timeout=600)
     assert not lab.serverless.left(lab.ledger(world))
 
 
@@ -310,32 +311,33 @@ def killed(lab, world, words, number, when):
         lab.serverless.lock.acquire()
         process.append(world.start(*words))
         lab.serverless.lock.release()
-        process[0].communicate(timeout=120)
+        process[0].communicate(timeout=600)
     finally:
         lab.serverless.before = lab.serverless.after = lambda entry: None
     return reached.is_set()
 
 
-def test_killed(lab, check):
-    """In the middle of setting it up and of taking it away, at each request, and then again."""
+def test_killed(lab, check, only=""):
+    """In the middle of setting it up and of taking it away, at each request, and then again. `only`:
+    at that one."""
     with lab.world("killed") as world:
         submit(world)
         ledger = lab.ledger(world)
         for words, done in ((WORDS + ["--yes"], 9), (["controller", "--uninstall", "gcp"], 0)):
-            number, bad = 0, []
+            number, bad = int(only or 1) - 1, []
             while True:
                 number += 1
                 if done == 0:
                     install(world)
                 more = killed(lab, world, words, number, "after" if number % 2 else "before")
-                again = world.stoker(*words)
+                again = world.stoker(*words, timeout=600)
                 if again.returncode != 0 or len(lab.serverless.left(ledger)) != done:
                     bad.append((number, again.stderr[-500:], lab.serverless.left(ledger)))
                 if done:
                     uninstall(lab, world)
-                if not more:
+                if not more or only:
                     break
-            check(f"{' '.join(words[:2])}: killed at each of {number - 1} requests, then right", number > 10 and not bad, bad[:3])
+            check(f"{' '.join(words[:2])}: killed at each of {number - 1} requests, then right", (only or number > 10) and not bad, bad[:3])
         world.stoker("cancel", "-")
 
 

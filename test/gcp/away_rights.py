@@ -55,7 +55,8 @@ def test_installer(lab, check):
         check("and each of them", rights - IMAGES - FOR_WORDS <= asked, rights - IMAGES - FOR_WORDS - asked)
         for right in sorted(rights - IMAGES - FOR_WORDS):
             deny(lab, right)
-            done = [world.stoker(*words) for words in (WORDS + ["--yes"], ["controller", "--uninstall", "gcp"])]
+            # The second brings up to date what is there.
+            done = [world.stoker(*words, timeout=600) for words in (WORDS + ["--yes"],) * 2 + (["controller", "--uninstall", "gcp"],)]
             deny(lab)
             said = "".join(each.stderr for each in done)
             check(f"without {right} it fails, and that is said", any(each.returncode for each in done) and right in said, said[-800:])

@@ -214,8 +214,8 @@ std::string InstallerPolicy(const std::string& region) {
                       {"logs:CreateLogGroup", "logs:TagResource", "logs:PutRetentionPolicy",
                        "logs:DeleteLogGroup"},
                       arn + ":logs:*:*:log-group:/aws/lambda/" + name),
-                // Of all, as they are listed.
-                allow("AwayLook", {"logs:DescribeLogGroups"}, arn + ":logs:*:*:log-group:*")}}})
+                // Lists cannot be limited to resources.
+                allow("AwayLook", {"logs:DescribeLogGroups"}, "*")}}})
       .dump(2);
 }
 

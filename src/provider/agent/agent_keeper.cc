@@ -106,6 +106,7 @@ void AgentKeeper::Restart() {
 void AgentKeeper::CleanUp() {
   if (!dirty_) return;
   dirty_ = !EndMarkedProcesses(kInstanceMark, facts_.dir, kShimPatience, kEndLimit);
+  EndNotedProcesses(facts_.dir);
   if (!dirty_) return;
   say_("processes of the dead agent cannot be ended; waiting for them");
   restart_at_ = BootMs() + kLookAgainMs;
@@ -122,7 +123,9 @@ bool AgentKeeper::End() {
     }
     pid_ = 0;
   }
-  return EndMarkedProcesses(kInstanceMark, facts_.dir, kShimPatience, kEndLimit);
+  const bool ended = EndMarkedProcesses(kInstanceMark, facts_.dir, kShimPatience, kEndLimit);
+  EndNotedProcesses(facts_.dir);
+  return ended;
 }
 
 }  // namespace stoker

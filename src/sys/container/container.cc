@@ -199,7 +199,7 @@ Status Container::BeginChild(const ContainerPlan& plan) {
     return EngineFailure(engine_, "start a container of " + plan.image, *code, child_->Said());
   }
   STOKER_TRY(accepted);
-  child_->NoteHelpers();
+  child_->NoteHelpers(plan.owner);
   return HoldTo(limiter_ == nullptr ? "" : limiter_->MakeGroup());
 }
 

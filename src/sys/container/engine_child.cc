@@ -67,8 +67,13 @@ void EngineChild::End(int64_t within_ms) {
     if (now && now->start_ticks == one.start_ticks) kill(one.pid, SIGKILL);
   }
   helpers_.clear();
+  if (!noted_.empty()) (void)NoteProcesses(noted_, {});
 }
 
-void EngineChild::NoteHelpers() { helpers_ = DescendantsOf(pid_, ListProcesses()); }
+void EngineChild::NoteHelpers(const std::string& folder) {
+  helpers_ = DescendantsOf(pid_, ListProcesses());
+  noted_ = folder;
+  (void)NoteProcesses(folder, helpers_);
+}
 
 }  // namespace stoker

@@ -29,8 +29,9 @@ class EngineChild {
   // Its exit code, 128 and the signal's number if that ended it; nullopt: it runs.
   std::optional<int> Ended();
   // Once the container runs: notes whatever the client has started for it, what serves the image
-  // among it, which outlives a client that somebody killed.
-  void NoteHelpers();
+  // among it, which outlives a client that somebody killed; in `folder`, too, for who comes after
+  // this process (EndNotedProcesses).
+  void NoteHelpers(const std::string& folder);
   // What it has said on either stream, the end of it.
   std::string Said() const;
   // Waits for its end for so long, then kills it; and ends what is left of its helpers.
@@ -42,6 +43,7 @@ class EngineChild {
   const std::string said_;  // a file
   std::optional<int> code_;
   std::vector<ProcessStat> helpers_;
+  std::string noted_;  // the folder
 };
 
 }  // namespace stoker

@@ -16,6 +16,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "sys/file.h"
 
 namespace stoker {
 namespace {
@@ -221,6 +222,28 @@ bool EndMarkedProcesses(std::string_view name, std::string_view value, Duration 
     SleepMs(pause);
     pause = std::min<int64_t>(pause * 2, 50);
   }
+}
+
+Status NoteProcesses(const std::string& folder, const std::vector<ProcessStat>& processes) {
+  std::string text;
+  for (const ProcessStat& one : processes) {
+    text += std::to_string(one.pid) + " " + std::to_string(one.start_ticks) + " " + one.comm + "\n";
+  }
+  return sys::WriteFileAtomic(folder + "/" + kNotedProcesses, text, 0600, false);
+}
+
+void EndNotedProcesses(const std::string& folder) {
+  const std::string path = folder + "/" + kNotedProcesses;
+  const auto text = sys::ReadFile(path, 1 << 20);
+  if (!text.ok()) return;
+  for (const std::string& line : Split(*text, '\n')) {
+    const auto pid = WholeNumber(line.substr(0, line.find(' ')), 2, 1 << 30);
+    const auto now = pid ? ReadProcessStat(static_cast<pid_t>(*pid)) : std::nullopt;
+    const bool same = now && line == std::to_string(*pid) + " " + std::to_string(now->start_ticks) +
+                                         " " + now->comm;
+    if (same) kill(static_cast<pid_t>(*pid), SIGKILL);
+  }
+  (void)sys::RemoveTree(path);
 }
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "base/time.h"
 #include "sys/task/signal_choice.h"
 
@@ -57,6 +58,13 @@ std::string MarkComm(std::string_view value);
 // Processes with NAME=value in the environment they were started with, or with MarkComm(value), of
 // this user, still alive, without this process itself.
 std::vector<pid_t> MarkedProcesses(std::string_view name, std::string_view value);
+
+// Processes that take no mark, noted in a file of the instance's folder for who comes after this
+// one; in the place of those that were noted there. EndNotedProcesses kills those of them that
+// still are there, and forgets them; nothing to do without the file.
+inline constexpr char kNotedProcesses[] = "helpers";
+Status NoteProcesses(const std::string& folder, const std::vector<ProcessStat>& processes);
+void EndNotedProcesses(const std::string& folder);
 
 // SIGKILL to MarkedProcesses until none is left or `limit` is over; first waits up to `patience`
 // for them to end by themselves. True when none is left.

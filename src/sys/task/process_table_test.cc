@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/file.h"
 #include "sys/task/cgroup.h"
 #include "sys/task/gpu_usage.h"
 #include "sys/task/oom_watch.h"
@@ -186,6 +187,32 @@ TEST(Gpu, FollowsTheLoopAndEndsIt) {
   EXPECT_NE(latest.find("\"name\":\"/the/driver\""), std::string::npos) << latest;
   sampler.reset();
   unlink(path);
+}
+
+TEST(NotedProcesses, EndWhereTheyAreTheSame) {
+  const auto folder = sys::TempDir::Make("noted");
+  ASSERT_TRUE(folder.ok());
+  const auto sleeper = [] {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      pause();
+      _exit(0);
+    }
+    return pid;
+  };
+  const pid_t mine = sleeper();
+  const pid_t another = sleeper();
+  std::vector<ProcessStat> noted = {*ReadProcessStat(mine), *ReadProcessStat(another)};
+  noted[1].start_ticks += 1;  // its number was given again
+  ASSERT_TRUE(NoteProcesses(folder->path(), noted).ok());
+  EndNotedProcesses(folder->path());
+  int status = 0;
+  ASSERT_EQ(waitpid(mine, &status, 0), mine);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(waitpid(another, &status, WNOHANG), 0);
+  EndNotedProcesses(folder->path());  // forgotten
+  kill(another, SIGKILL);
+  waitpid(another, &status, 0);
 }
 
 }  // namespace

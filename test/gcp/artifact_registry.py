@@ -124,6 +124,9 @@ class ArtifactRegistry:
         signature = self.key.sign(signed, padding.PKCS1v15(), hashes.SHA256())
         return 200, {"token": (signed + b"." + text64(signature)).decode(), "expires_in": 300}
 
+    def forget(self, repository):
+        shutil.rmtree(self.folder / "data/docker/registry/v2/repositories" / repository, ignore_errors=True)
+
     def images(self):
         """Names of repositories that have any tag."""
         data = self.folder / "data/docker/registry/v2/repositories"

@@ -48,6 +48,7 @@ class AwayLab(GceLab):
 
         self.registry = ArtifactRegistry(ADDRESS, self.identity)
         self.serverless = Serverless(self.identity, self.api, self.registry.host)
+        self.serverless.forget = self.registry.forget
         self.metadata = Metadata(self.identity)
         self.servers = [Server(self.serverless, host=ADDRESS), Server(self.metadata, host=ADDRESS)]
         self.api.may = self.serverless.may

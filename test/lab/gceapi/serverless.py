@@ -62,6 +62,7 @@ class Serverless:
         self.slow, self.young = 0, 0
         self.log, self.bugs, self.denied = [], [], set()
         self.before = self.after = lambda entry: None
+        self.forget = lambda repository: None  # its images go with it
         self.lock = threading.RLock()
 
     def env(self, endpoint):
@@ -178,6 +179,7 @@ class Serverless:
     def artifactregistry_repositories_delete(self, names, query, body):
         self.one("repositories", self.key(names))
         del self.held["repositories"][self.key(names)]
+        self.forget(f"{names['projectsId']}/{names['repositoriesId']}")
         return self.begun(names, "repository")
 
     def artifactregistry_repositories_list(self, names, query, body):

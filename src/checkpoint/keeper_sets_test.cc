@@ -227,6 +227,28 @@ TEST(KeeperSets, AFolderWithItsMarkGoesWithWhatEachSaveWritesBesideIt) {
   }
 }
 
+// Pictures that come each second, beside the Trainer's folders: they never rest.
+TEST(KeeperSets, AFolderWithItsMarkDoesNotWaitForeverForWhatNeverRests) {
+  Bench bench;
+  int picture = 0;
+  const auto draw = [&](int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      bench.files.Write("samples/" + std::to_string(picture++) + ".raw", StateOf("s", picture));
+      bench.Run(Duration::Seconds(1));
+    }
+  };
+  for (int i = 0; i < 70; ++i)
+    bench.files.Write("samples/" + std::to_string(picture++) + ".raw", "s");
+  draw(3);
+  for (int step = 1; step <= 4; ++step) {
+    const std::string folder = "checkpoint-" + std::to_string(step);
+    bench.files.Write(folder + "/model.safetensors", StateOf("model", step));
+    bench.files.Write(folder + "/trainer_state.json", "{}");
+    draw(30);
+    EXPECT_EQ(bench.Restored().count(folder + "/trainer_state.json"), 1u) << step;
+  }
+}
+
 // Parts of one save that are written anew, each after it was removed.
 TEST(KeeperSets, PartsThatAreRemovedAndWrittenAnewCountNoSaves) {
   Bench bench;

@@ -185,12 +185,13 @@ bool CheckpointPlan::LinkLagsBehind(const SaveUnit& unit) const {
 
 // One of a row that its layout's mark ends is a save by itself, whatever else comes beside it; but
 // not where the others of a known set were saved with it and only wait for rest or the next save:
-// beside what they were before, it would be of another save than they.
+// beside what they were before, it would be of another save than they. That wait has an end: others
+// may never rest, nor begin again.
 void CheckpointPlan::NoteAlone(int set, const std::vector<std::string>& members,
                                const Account& account, MonoTime now) {
   const bool together =
       sets_.Known(members) && account.all_closed && sets_.AllBegun(members, units_, seen_);
-  if (together && !account.all_whole) return;
+  const bool others_follow = together && !account.all_whole;
   std::vector<const SaveUnit*> alone;
   CandidateReason reason = CandidateReason::kComplete;
   for (const SaveUnit* unit : account.changed) {
@@ -199,7 +200,8 @@ void CheckpointPlan::NoteAlone(int set, const std::vector<std::string>& members,
     const Duration rest = now - LastChange(*unit);
     const bool told = ended_ || verdict.reason == CandidateReason::kComplete;
     if (!told && !Settled(LastChange(*unit), now)) continue;
-    if (rest < options_.quiet * kSetQuiets && LinkLagsBehind(*unit)) continue;
+    const bool waits = others_follow || LinkLagsBehind(*unit);
+    if (rest < options_.quiet * kSetQuiets && waits) continue;
     alone.push_back(unit);
     reason = std::min(reason, verdict.reason);
   }

@@ -52,7 +52,8 @@ Status AskLong(const EngineFacts& engine, const std::string& what,
 Status Build(Client& client, Ledger& ledger, const EngineFacts& engine, const JobSpec& spec,
              const Job& job, const std::string& name) {
   STOKER_TRY(sys::MakeDirs(client.places().cache, 0700));
-  STOKER_ASSIGN(const sys::TempDir folder, sys::TempDir::Make("build", client.places().cache));
+  STOKER_ASSIGN(const sys::TempDir folder,
+                sys::TempDir::Make("stoker-pack-build", client.places().cache));
   const std::string archive = folder.path() + "/code.tar.zst";
   {
     STOKER_ASSIGN(const sys::ScopedFd out, sys::Open(archive, O_WRONLY | O_CREAT | O_EXCL, 0600));
@@ -99,7 +100,8 @@ Result<std::string> StoreArchive(Client& client, Ledger& ledger, const EngineFac
   const std::string note =
       notes + "/" + Sha256Hex(ledger.id() + "\n" + EngineName(engine.kind) + "\n" + name);
   if (std::string known = StoredBefore(ledger, note); !known.empty()) return known;
-  STOKER_ASSIGN(const sys::TempDir folder, sys::TempDir::Make("image", client.places().cache));
+  STOKER_ASSIGN(const sys::TempDir folder,
+                sys::TempDir::Make("stoker-pack-image", client.places().cache));
   const std::string path = folder.path() + "/image.tar";
   client.Progress("packing the image …");
   STOKER_TRY(AskLong(engine, "save " + name, SaveArgv(engine, name, path)));

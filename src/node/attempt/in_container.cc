@@ -142,6 +142,8 @@ Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment&
 Status EnterContainer(AttemptContext& here, ShellStep& step, const contract::Environment& secrets,
                       StagingEnded* result) {
   if (here.config.spec.container.image.empty() || here.container) return Status::Ok();
+  // Of an agent that was killed while it pulled.
+  (void)sys::RemoveTree(here.config.dir + "/login");
   const Status entered = Enter(here, step, secrets).WithContext("container");
   if (entered.Is(Code::kInvalid)) {
     result->setup_failed = true;

@@ -12,7 +12,11 @@ namespace {
 // folder's name begins with the token. $1 is what that name is like, $2 the state folder, $3 the
 // command.
 constexpr char kFind[] = R"sh(like=$1 state=$2 command=$3
-for each in /proc/[0-9]*; do
+set -f
+IFS='
+'
+for each in $(ls /proc); do
+  each=/proc/$each
   set -- $({ tr '\0' '\n' <"$each/cmdline"; } 2>/dev/null)
   [ "${2:-}" = __agent ] || continue
   case "${3:-}" in

@@ -30,6 +30,7 @@ namespace {
 constexpr Duration kGreetWithin = Duration::Seconds(20);  // connect, log in, start a shell
 constexpr Duration kBringWithin = Duration::Minutes(10);  // the binary, over a slow line
 constexpr Duration kAnswerWithin = Duration::Seconds(20);
+constexpr Duration kSweepWithin = Duration::Minutes(3);  // engines are asked, images removed
 constexpr size_t kMostAnswer = size_t{64} << 20;
 constexpr size_t kMostGreeting = 1 << 20;  // what a profile may say before us
 constexpr size_t kMostError = 500;
@@ -202,7 +203,9 @@ Result<std::string> BoxConnection::NextLine(MonoTime until) {
 
 Result<BoxJson> BoxConnection::Ask(const BoxJson& request) {
   if (!line_.valid()) return Status(Code::kUnavailable, word_ + " does not answer any more");
-  const MonoTime until = clock_.Mono() + kAnswerWithin;
+  const std::string verb = request.value("verb", "");
+  const bool sweeps = verb == "sweep" || verb == "leftovers";
+  const MonoTime until = clock_.Mono() + (sweeps ? kSweepWithin : kAnswerWithin);
   STOKER_TRY(Send(BoxAnswer(request) + "\n", until));
   auto line = NextLine(until);
   if (!line.ok()) return Broken(line.status());

@@ -2,6 +2,7 @@
 #include "sys/container/engine_notes.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -100,7 +101,8 @@ std::vector<std::string> FilesOf(EngineKind kind) {
 }
 
 bool Leads(const std::string& variable) {
-  for (const char* lead : {"CONTAINER", "DOCKER_", "STORAGE_", "XDG_", "HOME="}) {
+  for (const char* lead : {"CONTAINER", "DOCKER_", "STORAGE_",
+                           "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "XDG_RUNTIME_DIR=", "HOME="}) {
     if (StartsWith(variable, lead)) return true;
   }
   return false;
@@ -111,6 +113,7 @@ std::string KeyOf(const EngineFacts& engine) {
   std::vector<std::string> parts = EngineEnvironment();
   std::erase_if(parts, [](const std::string& entry) { return !Leads(entry); });
   std::sort(parts.begin(), parts.end());  // in whatever order each process has them
+  parts.push_back(std::to_string(geteuid()));
   parts.push_back(engine.program);
   parts.push_back(StampOf(engine.program));
   for (const std::string& file : FilesOf(engine.kind)) parts.push_back(StampOf(file));
@@ -128,8 +131,10 @@ std::string StampOfImages(const EngineFacts& engine) {
 
 bool StandsForOne(const std::string& image) {
   const auto ref = ParseImageRef(image);
-  return (ref && !ref->digest.empty()) || StartsWith(image, std::string(kBuiltImage) + ":");
+  return ref && !ref->digest.empty();
 }
+// Of one Dockerfile and code; it may be built anew, upon another image.
+bool IsBuilt(const std::string& image) { return StartsWith(image, std::string(kBuiltImage) + ":"); }
 
 std::string PathOf(const std::string& folder, EngineKind kind) {
   return folder + "/" + EngineName(kind);
@@ -225,18 +230,23 @@ Result<std::optional<ImageHere>> EngineNotes::Look(const EngineFacts& engine,
 std::optional<ImageHere> EngineNotes::Recall(const EngineFacts& engine,
                                              const std::string& image) const {
   if (IsImageDigest(image)) return ImageHere{image.substr(image.find(':') + 1), {}};
-  if (!StandsForOne(image) || !Has(engine)) return std::nullopt;
+  if (!(StandsForOne(image) || IsBuilt(image)) || !Has(engine)) return std::nullopt;
   const EngineNote note = Read(PathOf(folder_, engine.kind), KeyOf(engine));
   const NotedImage* known = Find(note, image);
   if (known == nullptr) return std::nullopt;
+  const bool as_then = !known->when.empty() && known->when == StampOfImages(engine);
+  if (IsBuilt(image) && !as_then) return std::nullopt;
   return ImageHere{known->id, known->names};
 }
 
 Status ForgetContainers(const std::string& state_dir, const std::string& owner, int64_t within_ms) {
   if (!sys::FileExists(owner + kContainerFolder)) return Status::Ok();
   Status why;
+  const EngineNotes notes(state_dir);
   for (const EngineKind kind : {EngineKind::kPodman, EngineKind::kDocker}) {
-    const auto engine = EngineNotes(state_dir).Engine(EngineName(kind));
+    // Also where it is not quite as it was noted: it has the containers all the same.
+    auto engine = FirstEngine(EngineName(kind));
+    if (engine && !notes.Has(*engine)) engine.reset();
     const Status gone = engine ? RemoveContainers(*engine, owner, within_ms) : Status::Ok();
     if (!gone.ok()) why = gone;
   }

@@ -95,6 +95,8 @@ std::vector<std::string> SweepImages(const std::string& state_dir,
     }
     for (const std::string& image : BuiltImagesOf(engine)) {
       const std::string note = UsesIn(state_dir) + "/" + KeyOfBuilt(image);
+      // A daemon has those of its other users, too.
+      if (!LastUse(note) && engine.kind == EngineKind::kDocker) continue;
       if (!LastUse(note)) NoteImageUse(state_dir, image);
       if (!Unused(note, now)) continue;
       if (!dry_run) {

@@ -33,6 +33,7 @@ struct AwayWish {
 
 struct AwayPlan {
   AwayWish wish;                   // with all that was left open
+  std::string place;               // as the ledger notes where it runs; "" = wish.where
   std::vector<std::string> makes;  // a line each, for people
   std::string costs;               // a month of it, by list prices, for people
   std::string policy;              // what it may do, in the provider's own words
@@ -56,8 +57,9 @@ class AwayHost {
   // Makes what is not there, and brings what is there up to date. May be repeated, also by two at
   // once. What was done, a line each, for people.
   virtual Result<std::vector<std::string>> Install(const AwayPlan& plan) = 0;
-  // Takes away all that Install ever made for the ledger in the regions of `where`; nothing where
-  // there is nothing. A region that does not answer hides nothing of the others.
+  // Takes away all that Install ever made for the ledger in the regions of `where`, each a region,
+  // AwayPlan::place or what the ledger noted for machines; nothing where there is nothing. A region
+  // that does not answer hides nothing of the others.
   virtual AwayTaken Uninstall(const std::string& ledger, const AwayWhere& where) = 0;
 };
 

@@ -22,8 +22,9 @@ from test.lab.unbooted_gce import OWN
 
 # Of the registry, which lets in whom Artifact Registry would.
 IMAGES = {"artifactregistry.repositories.downloadArtifacts", "artifactregistry.repositories.uploadArtifacts"}
-# Without them it is said less well which region is meant, or it is waited for.
-FOR_WORDS = {"compute.regions.list", "run.operations.get"}
+# Without them it is said less well which region is meant, it is waited for, or not asked after what
+# was ended.
+FOR_WORDS = {"cloudscheduler.jobs.get", "compute.regions.list", "run.operations.get"}
 # Without it nothing is asked for, and why that is said.
 WAITS = {"compute.zoneOperations.list": "not asked for before it is known who ends"}
 

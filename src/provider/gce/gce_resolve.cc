@@ -269,6 +269,7 @@ Result<std::vector<Offer>> ResolveGce(gce::ComputeApi& api, const GceWish& wish)
   const auto has_gpus = [](const gce::Way& way) { return way.type.gpus + way.accelerators > 0; };
   STOKER_ASSIGN(const gce::Image image, gce::ImageOf(api, wish, has_gpus(ways.front())));
   STOKER_ASSIGN(gce::Options options, gce::OptionsOf(api, wish));
+  if (options.disk_gib == 0) options.disk_gib = image.disk_gib;  // by which it can be bound
   std::vector<Offer> offers;
   for (const gce::Way& way : ways) {
     options.accelerator = way.accelerator;

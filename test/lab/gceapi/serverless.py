@@ -60,6 +60,7 @@ class Serverless:
         self.held = {"repositories": {}, "jobs": {}, "schedules": {}, "roles": {}, "accounts": {}}
         self.policies, self.operations = {}, {}
         self.slow, self.young = 0, 0
+        self.without_schedules, self.week_over = set(), False  # regions; of deleted roles
         self.log, self.bugs, self.denied = [], [], set()
         self.before = self.after = lambda entry: None
         self.forget = lambda repository: None  # its images go with it
@@ -221,6 +222,12 @@ class Serverless:
 
     # ---- Cloud Scheduler ----
 
+    def cloudscheduler_get(self, names, query, body):  # a location
+        region = names["locationsId"]
+        if region in self.without_schedules:
+            raise Refusal(404, f"Location {region} is not found or access is unauthorized.", "notFound")
+        return {"name": f"projects/{names['projectsId']}/locations/{region}", "locationId": region}
+
     def cloudscheduler_jobs_create(self, names, query, body):
         key = f"{names['projectsId']}/{names['locationsId']}/{body['name'].rsplit('/', 1)[1]}"
         self.known(body["httpTarget"]["oauthToken"]["serviceAccountEmail"])
@@ -244,11 +251,14 @@ class Serverless:
 
     # ---- accounts and roles ----
 
+    def is_known(self, email):
+        return email in self.held["accounts"] or email.startswith(("stoker@", "nodes@"))
+
     def known(self, email):
         if self.young > 0:
             self.young -= 1
             raise Refusal(400, f"Service account {email} does not exist.", "badRequest")
-        if email not in self.held["accounts"] and not email.startswith("stoker@"):
+        if not self.is_known(email):
             raise Refusal(400, f"Service account {email} does not exist.", "badRequest")
 
     def iam_serviceAccounts_create(self, names, query, body):
@@ -277,10 +287,20 @@ class Serverless:
     def iam_serviceAccounts_list(self, names, query, body):
         return {"accounts": [self.held["accounts"][each] for each in sorted(self.held["accounts"])]}
 
+    def found(self, names, right):
+        email = names["serviceAccountsId"]
+        where = f"projects/{names['projectsId']}/serviceAccounts/{email}"
+        if not self.is_known(email) and names["projectsId"] == "-":
+            raise Refusal(403, f"Permission '{right}' denied on resource '{where}' (or it may not exist).", "forbidden")
+        if not self.is_known(email) or names["projectsId"] not in ("-", email.partition("@")[2].partition(".")[0]):
+            raise Refusal(404, f"Unknown service account {where}", "notFound")
+
     def iam_serviceAccounts_getIamPolicy(self, names, query, body):
+        self.found(names, "iam.serviceAccounts.getIamPolicy")
         return self.policy("account " + names["serviceAccountsId"])
 
     def iam_serviceAccounts_setIamPolicy(self, names, query, body):
+        self.found(names, "iam.serviceAccounts.setIamPolicy")
         return self.set_policy("account " + names["serviceAccountsId"], body)
 
     def iam_roles_create(self, names, query, body):
@@ -318,6 +338,8 @@ class Serverless:
 
     def iam_roles_undelete(self, names, query, body):
         role = self.role(names)
+        if role.get("deleted") and self.week_over:
+            raise Refusal(400, "The role was deleted more than 7 days ago.", "failedPrecondition")
         role.pop("deleted", None)
         return role
 

@@ -14,6 +14,11 @@ std::string RegionOfZone(const std::string& zone) {
   return dash == std::string::npos ? "" : zone.substr(0, dash);
 }
 
+std::string RegionOf(const std::string& word) {
+  const bool region = !word.empty() && word.back() >= '0' && word.back() <= '9';
+  return region ? word : RegionOfZone(word);
+}
+
 Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& places) {
   if (ask.place.provider != kGceProvider) {
     return Status(Code::kInvalid,
@@ -25,6 +30,12 @@ Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& pla
                                      Printable(place) + ", which is in none of its regions");
   }
   STOKER_ASSIGN(const gce::Options options, gce::ParseOptions(ask.options));
+  if (options.disk_gib <= 0) {
+    // It would be as large as whatever image the record names.
+    return Status(Code::kInvalid,
+                  "beyond what the reconciler away may ask for: a disk of no known size",
+                  "Submit the job again, or name its 'disk_size'");
+  }
   AskedMachine asked;
   asked.region = RegionOfZone(ask.place.zone);
   asked.type = ask.type;

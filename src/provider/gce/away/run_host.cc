@@ -16,6 +16,7 @@
 #include "provider/gce/away/run_taking.h"
 #include "provider/gce/away/service_asker.h"
 #include "provider/gce/gce_catalog.h"
+#include "provider/gce/gce_errors.h"
 #include "provider/gce/gce_offers.h"
 #include "store/open_gcs.h"
 #include "sys/file.h"
@@ -45,13 +46,7 @@ class CloudRunHost : public AwayHost {
     AwayPlan plan;
     plan.wish = wish;
     const std::string store = wish.store->url();
-    if (!StartsWith(store, "gs://")) {
-      return Status(Code::kInvalid,
-                    "a job of Cloud Run looks after jobs of a ledger in a bucket of Google's, and "
-                    "this one is in " +
-                        store,
-                    "'stoker controller --install' without a name installs a timer here");
-    }
+    STOKER_TRY(CheckHere(store));
     STOKER_ASSIGN(const GceWish gce, WishIn(wish.where));
     std::string& where = plan.wish.where;
     where = gce.region;
@@ -76,6 +71,8 @@ class CloudRunHost : public AwayHost {
       return Status(Code::kInvalid,
                     "no account can be called by the ledger's id, " + Printable(wish.ledger));
     }
+    STOKER_TRY(CheckRegion(names, where));
+    plan.place = GcePlace(gce.project, where);
     STOKER_ASSIGN(const auto roles, gce::RunRoles(names, bound, store));
     Json told = Json::array();
     for (const gce::RunRole& role : roles) {
@@ -110,18 +107,23 @@ class CloudRunHost : public AwayHost {
       bindings.push_back({names.project_path + "/roles/" + role.id, role.condition});
     }
     STOKER_TRY(asker_.Bind(gce::ProjectPolicy(names), names.email, bindings));
-    STOKER_TRY(
-        asker_.Bind(gce::AccountPolicy(plan.wish.bound.identity), names.email, {{kActs, ""}}));
     STOKER_TRY(asker_.Do(gce::MakeRepository(making), {409}).status());
     STOKER_ASSIGN(making.image, Push(plan, names, &done));
-    STOKER_TRY(asker_.Do(gce::PutRunJob(making)).status());
+    STOKER_TRY(PutJob(making, plan.wish.bound.identity));
     STOKER_TRY(asker_.Bind(gce::JobPolicy(names), names.email, {{kInvoker, ""}}));
     STOKER_ASSIGN(const std::string made, asker_.Do(gce::MakeSchedule(making), {409}));
+    std::string changed;
     if (made.empty()) {
-      STOKER_TRY(asker_.Do(gce::ChangeSchedule(making)).status());
+      STOKER_ASSIGN(changed, asker_.Do(gce::ChangeSchedule(making)));
     }
     done.push_back(std::string(made.empty() ? "brought" : "made") + " the job " + names.job +
                    (made.empty() ? " up to date" : ""));
+    const Json schedule = Json::parse(changed, nullptr, false);
+    if (schedule.is_object() && schedule.value("state", "") == "PAUSED") {
+      done.push_back(
+          "its schedule is paused, and runs nothing until: gcloud scheduler jobs resume " +
+          names.job + " --location " + plan.wish.where);
+    }
     return done;
   }
 
@@ -131,25 +133,76 @@ class CloudRunHost : public AwayHost {
     taking.shared = where.shared;
     const auto gce = WishIn("");
     if (gce.ok()) taking.node_email = gce->service_account;
+    Status bad;
     for (const std::string& place : where.regions) {
-      // A region, or a place of machines: "my-project.us-central1-a".
+      // A region, that of a project, or a place of machines: "my-project.us-central1-a".
       const size_t dot = place.rfind('.');
       const std::string project = dot != std::string::npos ? place.substr(0, dot)
                                   : gce.ok()               ? gce->project
                                                            : "";
-      const std::string region =
-          dot == std::string::npos ? place : RegionOfZone(place.substr(dot + 1));
+      const std::string region = dot == std::string::npos ? place : RegionOf(place.substr(dot + 1));
       if (!IsSafeName(project) || !IsSafeName(region)) {
-        return {{},
-                gce.ok() ? Status(Code::kInvalid, "no place of Google's: " + Printable(place))
-                         : gce.status()};
+        bad = gce.ok() || dot != std::string::npos
+                  ? Status(Code::kInvalid, "no place of Google's: " + Printable(place),
+                           "'stoker controller --uninstall gcp/REGION' looks in one alone")
+                  : gce.status();
+        continue;
       }
       taking.places.emplace(project, region);
     }
-    return gce::TakeAway(asker_, taking);
+    AwayTaken taken = gce::TakeAway(asker_, taking);
+    if (bad.ok()) return taken;
+    const Status& left = taken.left;
+    taken.left =
+        left.ok() ? bad : Status(left.code(), left.message() + "; " + bad.message(), left.next());
+    return taken;
   }
 
  private:
+  // What can be known without asking anybody.
+  static Status CheckHere(const std::string& store) {
+    if (!StartsWith(store, "gs://")) {
+      return Status(Code::kInvalid,
+                    "a job of Cloud Run looks after jobs of a ledger in a bucket of Google's, and "
+                    "this one is in " +
+                        store,
+                    "'stoker controller --install' without a name installs a timer here");
+    }
+    if (OwnArchitecture() != "amd64") {
+      return Status(Code::kInvalid,
+                    "Cloud Run runs programs for linux/amd64 alone, and this stoker is one for " +
+                        OwnArchitecture(),
+                    "Type it on a machine of x86-64");
+    }
+    return Status::Ok();
+  }
+
+  // Cloud Scheduler is not in all regions, nor allowed in all projects.
+  Status CheckRegion(const RunNames& names, const std::string& region) {
+    const gce::ServiceCall call = gce::GetSchedulers(names);
+    STOKER_ASSIGN(const gce::Reply reply, asker_.Ask(call));
+    if (!reply.failure) return Status::Ok();
+    const Status why = StatusOf(call.service + ": " + gce::Described(call.call), *reply.failure);
+    if (reply.failure->status != 403 && reply.failure->status != 404) return why;
+    return Status(Code::kInvalid,
+                  "Cloud Scheduler cannot be used in " + Printable(region) + ": " + why.message(),
+                  "Name a region that it is in, enable it (gcloud services enable "
+                  "cloudscheduler.googleapis.com), or ask for the right");
+  }
+
+  // The job names whose machines it may ask for, and so by whose policy its account is known: what
+  // an earlier one named is given up before, and what this one names is given after.
+  Status PutJob(const RunMaking& making, const std::string& identity) {
+    const RunNames names = making.names();
+    STOKER_ASSIGN(const std::string earlier, asker_.Do(gce::GetRunJob(names), {404}));
+    const std::string other = gce::NodeEmailOf(earlier);
+    if (!other.empty() && other != identity) {
+      STOKER_TRY(asker_.Bind(gce::AccountPolicy(other), names.email, {}));
+    }
+    STOKER_TRY(asker_.Do(gce::PutRunJob(making)).status());
+    return asker_.Bind(gce::AccountPolicy(identity), names.email, {{kActs, ""}});
+  }
+
   // Project, region and account, as a job would have them.
   Result<GceWish> WishIn(const std::string& where) {
     OfferAsk ask;
@@ -201,11 +254,23 @@ class CloudRunHost : public AwayHost {
     if (!made.empty()) return Status::Ok();
     STOKER_ASSIGN(const std::string there, asker_.Do(gce::GetRole(names, role.id), {404}));
     if (there.empty()) return asker_.Do(gce::MakeRole(names, role)).status();  // which says why
-    const Json told = Json::parse(there, nullptr, false);
-    if (told.is_object() && told.value("deleted", false)) {
-      STOKER_TRY(asker_.Do(gce::UndeleteRole(names, role.id), {400}).status());
+    if (gce::IsOver(there)) {
+      STOKER_ASSIGN(const std::string back, asker_.Do(gce::UndeleteRole(names, role.id), {400}));
+      // Another may have brought it back a moment ago.
+      if (back.empty()) {
+        STOKER_ASSIGN(const std::string now, asker_.Do(gce::GetRole(names, role.id), {404}));
+        if (now.empty() || gce::IsOver(now)) return TooLate(role.id);
+      }
     }
     return asker_.Do(gce::ChangeRole(names, role)).status();
+  }
+
+  static Status TooLate(const std::string& role) {
+    return Status(Code::kInvalid,
+                  "the role " + role +
+                      " was deleted more than 7 days ago, and Google gives its name again 37 days "
+                      "after the deletion",
+                  "Until then a timer looks after the jobs: stoker controller --install");
   }
 
   // Where the image is, by its digest.

@@ -55,6 +55,16 @@ std::string RepositoryPath(const RunNames& names) {
 std::string AccountPath(const RunNames& names, const std::string& email) {
   return "v1/" + names.project_path + "/serviceAccounts/" + email;
 }
+// "P" of "NAME@P.iam.gserviceaccount.com", so that an account that there is none of is answered
+// with 404; "-" = the e-mail does not say, and an unknown one is answered with 403.
+std::string ProjectOf(const std::string& email) {
+  constexpr char kEnd[] = ".iam.gserviceaccount.com";
+  const size_t at = email.find('@');
+  if (at == std::string::npos || !EndsWith(email, kEnd)) return "-";
+  const std::string project = email.substr(at + 1, email.size() - at - sizeof(kEnd));
+  // "name.example.com" is the project "example.com:name".
+  return IsSafeName(project) && project.find('.') == std::string::npos ? project : "-";
+}
 std::string RolePath(const RunNames& names, const std::string& id) {
   return "v1/" + names.project_path + "/roles/" + id;
 }
@@ -130,6 +140,12 @@ ServiceCall GetRepository(const RunNames& names) {
   return Of(kArtifacts, "GET", RepositoryPath(names));
 }
 
+ServiceCall GetRunJob(const RunNames& names) { return Of(kRun, "GET", RunJobPath(names)); }
+
+ServiceCall GetSchedulers(const RunNames& names) {
+  return Of(kScheduler, "GET", "v1/" + names.place);
+}
+
 ServiceCall PutRunJob(const RunMaking& making) {
   const RunNames names = making.names();
   Json variables = Json::array();
@@ -171,8 +187,7 @@ PolicyOf ProjectPolicy(const RunNames& names) {
 }
 
 PolicyOf AccountPolicy(const std::string& email) {
-  // An account of another project is found by its e-mail alone.
-  const std::string path = "v1/projects/-/serviceAccounts/" + email;
+  const std::string path = "v1/projects/" + ProjectOf(email) + "/serviceAccounts/" + email;
   return {Of(kIam, "POST", path + ":getIamPolicy", Json::object(),
              {{"options.requestedPolicyVersion", "3"}}),
           kIam, path + ":setIamPolicy", 3};
@@ -199,7 +214,7 @@ std::vector<ServiceCall> ProjectEndings(const RunNames& names) {
 
 std::vector<std::pair<std::string, ServiceCall>> RegionLookings(const RunNames& names) {
   return {{"the schedule " + names.job, Of(kScheduler, "GET", SchedulePath(names))},
-          {"the job of Cloud Run " + names.job, Of(kRun, "GET", RunJobPath(names))},
+          {"the job of Cloud Run " + names.job, GetRunJob(names)},
           {"the repository " + names.job, GetRepository(names)}};
 }
 

@@ -63,8 +63,11 @@ ServiceCall UndeleteRole(const RunNames& names, const std::string& id);
 ServiceCall ChangeRole(const RunNames& names, const RunRole& role);
 ServiceCall MakeRepository(const RunMaking& making);
 ServiceCall GetRepository(const RunNames& names);
+ServiceCall GetRunJob(const RunNames& names);
 // Makes it, too, where there is none.
 ServiceCall PutRunJob(const RunMaking& making);
+// What Cloud Scheduler knows of the region; refused where it is not to be had.
+ServiceCall GetSchedulers(const RunNames& names);
 ServiceCall MakeSchedule(const RunMaking& making);
 ServiceCall ChangeSchedule(const RunMaking& making);
 

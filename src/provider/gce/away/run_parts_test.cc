@@ -120,6 +120,28 @@ TEST(AskedOfGce, GoesByTheZoneAndByAllThatIsAttached) {
   EXPECT_EQ(AskedOfGce(ask, {"p.us-east1-b"})->type, "n1-standard-4/nvidia-tesla-t4:4");
 }
 
+TEST(AskedOfGce, ADiskAsLargeAsAnyImageIsRefused) {
+  Ask ask = Small();
+  gce::Options options = *gce::ParseOptions(ask.options);
+  options.disk_gib = 0;
+  ask.options = gce::EncodeOptions(options);
+  EXPECT_FALSE(AskedOfGce(ask, {"p.us-east1-b"}).ok());
+}
+
+TEST(AskedOfGce, ARegionIsThatOfAZoneAndItself) {
+  EXPECT_EQ(RegionOf("us-central1-a"), "us-central1");
+  EXPECT_EQ(RegionOf("us-central1"), "us-central1");
+  EXPECT_EQ(RegionOf(""), "");
+}
+
+TEST(AccountPolicy, IsAskedInTheProjectThatAnEmailNames) {
+  const auto path = [](const char* email) { return gce::AccountPolicy(email).get.call.path; };
+  EXPECT_TRUE(Has(path("n@p-1.iam.gserviceaccount.com"), "/projects/p-1/serviceAccounts/n@p-1."));
+  EXPECT_TRUE(Has(path("1-compute@developer.gserviceaccount.com"), "/projects/-/"));
+  EXPECT_TRUE(Has(path("n@p.example.com.iam.gserviceaccount.com"), "/projects/-/"));
+  EXPECT_TRUE(Has(path("n@.iam.gserviceaccount.com"), "/projects/-/"));
+}
+
 TEST(AskedOfGce, OtherPlacesAreRefused) {
   EXPECT_FALSE(AskedOfGce(Small(), {"p.us-central1-a", "q.us-east1-b"}).ok());
   Ask ask = Small();
@@ -178,6 +200,30 @@ TEST(TakeAwayOfRun, WhatStartsItGoesFirstAndTheJobLast) {
   EXPECT_EQ(services.ended.front(), "cloudscheduler");
   EXPECT_EQ(services.ended.back(), "run");
   EXPECT_TRUE(services.Take(taking).taken.empty());
+}
+
+TEST(TakeAwayOfRun, WhereNoJobIsASchedulerThatDoesNotAnswerHasNothing) {
+  Services services;
+  services.silent = {"cloudscheduler"};
+  gce::RunTaking taking;
+  taking.ledger = "l1";
+  taking.places = {{"p", "us-central1"}};
+  EXPECT_TRUE(services.Take(taking).left.ok());
+  services.held = {kRunJob};
+  const AwayTaken taken = services.Take(taking);
+  EXPECT_FALSE(taken.left.ok());
+  EXPECT_TRUE(services.held.contains(kRunJob)) << "by it the schedule is found again";
+}
+
+TEST(TakeAwayOfRun, AJobThatCannotBeReadStays) {
+  Services services;
+  services.held = {kRunJob, kSchedule};
+  services.silent = {"run"};
+  gce::RunTaking taking;
+  taking.ledger = "l1";
+  taking.places = {{"p", "us-central1"}};
+  EXPECT_FALSE(services.Take(taking).left.ok());
+  EXPECT_EQ(services.held, std::set<std::string>{kRunJob});
 }
 
 TEST(TakeAwayOfRun, AServiceThatDoesNotAnswerHidesNothingOfTheOthers) {

@@ -16,27 +16,6 @@ namespace {
 using Json = nlohmann::json;
 using Parts = std::set<std::string>;
 
-// What is deleted is told of for a while.
-bool IsOver(const std::string& body) {
-  const Json told = Json::parse(body, nullptr, false);
-  return told.is_object() && (told.value("deleted", false) || told.contains("deleteTime"));
-}
-
-// Of a job of Cloud Run: the account whose machines it may ask for; "" = it does not say.
-std::string NodeEmailOf(const std::string& body) {
-  const Json told = Json::parse(body, nullptr, false);
-  const Json::json_pointer containers("/template/template/containers");
-  if (!told.is_object() || !told.contains(containers)) return "";
-  for (const Json& container : told[containers]) {
-    for (const Json& each : container.value("env", Json::array())) {
-      if (each.value("name", "") != cloud::kAwayBoundVariable) continue;
-      const auto bound = ParseBound(each.value("value", ""));
-      if (bound.ok()) return bound->identity;
-    }
-  }
-  return "";
-}
-
 class Taking {
  public:
   Taking(ServiceAsker& asker, const RunTaking& taking) : asker_(asker), taking_(taking) {
@@ -77,13 +56,25 @@ class Taking {
   // What is there; of what cannot be asked `unknown_` says so.
   Parts Look() {
     Parts parts;
-    for (const RunNames& names : names_)
-      LookAt(RegionLookings(names), " in " + names.place, &parts);
+    for (const RunNames& names : names_) LookAtRegion(names, &parts);
     if (!taking_.shared) return parts;
     for (const auto& [project, names] : projects_) {
       LookAt(ProjectLookings(names), " of " + project, &parts);
     }
     return parts;
+  }
+
+  // A schedule that cannot be asked is not there where the job of Cloud Run is gone, which is the
+  // last that goes: Cloud Scheduler is not to be had in each region that the ledger has noted.
+  void LookAtRegion(const RunNames& names, Parts* parts) {
+    Lookings all = RegionLookings(names);
+    const auto job = asker_.Ask(GetRunJob(names));
+    const bool gone = job.ok() && job->failure && IsGone(*job->failure);
+    if (gone) {
+      const auto schedule = asker_.Ask(all.front().second);
+      if (!schedule.ok() || schedule->failure) all.erase(all.begin());
+    }
+    LookAt(all, " in " + names.place, parts);
   }
 
   void LookAt(const Lookings& all, const std::string& where, Parts* parts) {
@@ -105,10 +96,15 @@ class Taking {
   // All that can be.
   void End() {
     why_ = Status::Ok();
+    std::set<std::string> keep;  // places of which the job must be found again
     for (const RunNames& names : names_) {
-      Do(EndSchedule(names));
-      const auto job = asker_.Ask(RegionLookings(names)[1].second);
-      const std::string email = job.ok() && !job->failure ? NodeEmailOf(job->body) : "";
+      const Status schedule = asker_.Do(EndSchedule(names), {404}).status();
+      const auto job = asker_.Do(GetRunJob(names), {404});
+      const bool gone = job.ok() && job->empty();
+      if (!gone) Take(schedule);
+      Take(job.status());
+      if (!schedule.ok() || !job.ok()) keep.insert(names.place);
+      const std::string email = job.ok() ? NodeEmailOf(*job) : "";
       if (!email.empty()) node_emails_.insert(email);
     }
     if (taking_.shared) {
@@ -116,7 +112,7 @@ class Taking {
     }
     for (const RunNames& names : names_) {
       Do(EndRepository(names));
-      Do(EndJob(names));
+      if (!keep.contains(names.place)) Do(EndJob(names));
     }
   }
 
@@ -147,6 +143,25 @@ class Taking {
 };
 
 }  // namespace
+
+bool IsOver(const std::string& body) {
+  const Json told = Json::parse(body, nullptr, false);
+  return told.is_object() && (told.value("deleted", false) || told.contains("deleteTime"));
+}
+
+std::string NodeEmailOf(const std::string& body) {
+  const Json told = Json::parse(body, nullptr, false);
+  const Json::json_pointer containers("/template/template/containers");
+  if (!told.is_object() || !told.contains(containers)) return "";
+  for (const Json& container : told[containers]) {
+    for (const Json& each : container.value("env", Json::array())) {
+      if (each.value("name", "") != cloud::kAwayBoundVariable) continue;
+      const auto bound = ParseBound(each.value("value", ""));
+      if (bound.ok()) return bound->identity;
+    }
+  }
+  return "";
+}
 
 AwayTaken TakeAway(ServiceAsker& asker, const RunTaking& taking) {
   return Taking(asker, taking).Run();

@@ -18,6 +18,11 @@ struct RunTaking {
   std::string node_email;                                // that the settings name for machines
 };
 
+// Of a job of Cloud Run: the account whose machines it may ask for; "" = it does not say.
+std::string NodeEmailOf(const std::string& body);
+// An answer of IAM: it was deleted, and is told of for a while.
+bool IsOver(const std::string& body);
+
 // As AwayHost::Uninstall. What starts it goes first, and last the job, which knows for which
 // account's machines it was set up: whoever is killed in between finds the rest again.
 AwayTaken TakeAway(ServiceAsker& asker, const RunTaking& taking);

@@ -192,8 +192,11 @@ void TellPlan(Context& context, const AwayPlan& plan) {
   context.Say("This makes, in your account:");
   for (const std::string& line : plan.makes) context.Say("  " + line);
   const Bound& bound = plan.wish.bound;
-  context.Say("It may ask for " + Described(bound) + ": at most " +
-              PriceText(bound.price * bound.machines) + " at once.");
+  // Of machines without a price that is known there is no sum.
+  const std::string most =
+      bound.unknown_prices ? ""
+                           : ": at most " + PriceText(bound.price * bound.machines) + " at once";
+  context.Say("It may ask for " + Described(bound) + most + ".");
   context.Say("Whoever can write to the bucket can make it ask for that.");
   context.Say("It costs " + plan.costs + ".");
 }

@@ -21,13 +21,28 @@ Result<Infra> Place(const std::string& word) {
   return Status(Code::kUsage, infra.status().message(), infra.status().next());
 }
 
-// Again while others, a run of it among them, write it too.
-Status Note(Ledger& ledger, const std::string& provider, const AwayPlan& plan) {
+// What the note says of where it is taken away.
+Status IsElsewhere(const std::string& infra, const std::string& noted) {
+  const std::string word = Printable(infra.substr(0, infra.find('/')));
+  const std::string region = noted.substr(noted.rfind('.') + 1);  // npos + 1 is 0
+  return {
+      Code::kInvalid,
+      "one is set up at " + word + " in " + Printable(noted) + ", and a ledger has one there alone",
+      "Take that away first: stoker controller --uninstall " + word + "/" + Printable(region)};
+}
+
+// Again while others, a run of it among them, write it too. `bound`: as it is from now on; null =
+// it is not known yet.
+Status Note(Ledger& ledger, const std::string& provider, const std::string& infra,
+            const std::string& place, const Bound* bound) {
   for (int time = 0; time < 10; ++time) {
     STOKER_ASSIGN(AwayRead read, ReadAway(ledger, provider));
+    if (!read.note.where.empty() && !IsSamePlace(read.note.where, place)) {
+      return IsElsewhere(infra, read.note.where);
+    }
     if (read.note.installed.ms == 0) read.note.installed = read.store_now;
-    read.note.where = plan.wish.where;
-    read.note.bound = Described(plan.wish.bound);
+    read.note.where = place;
+    if (bound != nullptr) read.note.bound = Described(*bound);
     const auto written = WriteAway(ledger, provider, read);
     if (!written.status().Is(Code::kConflict)) return written.status();
   }
@@ -56,8 +71,12 @@ Result<std::vector<std::string>> InstallAway(Client& client, const std::string& 
   STOKER_ASSIGN(AwayHost * host, client.away(parts.provider));
   STOKER_ASSIGN(Ledger * ledger, client.ledger());
   // Before anything is made, so that --uninstall knows where to look.
-  STOKER_TRY(Note(*ledger, parts.provider, plan));
-  return host->Install(plan);
+  const std::string& place = plan.place.empty() ? plan.wish.where : plan.place;
+  STOKER_TRY(Note(*ledger, parts.provider, infra, place, nullptr));
+  auto done = host->Install(plan);
+  if (!done.ok()) return done;
+  STOKER_TRY(Note(*ledger, parts.provider, infra, place, &plan.wish.bound));
+  return done;
 }
 
 Result<AwayTaken> UninstallAway(Client& client, const std::string& infra) {
@@ -65,8 +84,13 @@ Result<AwayTaken> UninstallAway(Client& client, const std::string& infra) {
   STOKER_ASSIGN(AwayHost * host, client.away(parts.provider));
   STOKER_ASSIGN(Ledger * ledger, client.ledger());
   STOKER_ASSIGN(const auto noted, NotedPlaces(ledger->store(), parts.provider));
-  // One that cannot be read is taken away with the rest.
   const auto read = ReadAway(*ledger, parts.provider);
+  if (!read.ok() && parts.where.empty()) {
+    return Status(read.status().code(),
+                  "where it was set up cannot be read: " + read.status().message(),
+                  "Name the region: " + Printable(infra) + "/REGION");
+  }
+  // With a region, one that cannot be read is taken away with the rest.
   const AwayWhere where = WhereToTake(parts.where, noted, read.ok() ? read->note : AwayNote());
   if (where.regions.empty()) {
     return Status(Code::kInvalid, "the ledger has noted no region of " + Printable(infra),

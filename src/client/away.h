@@ -15,11 +15,13 @@ namespace stoker::client {
 
 // `infra`: as people write it, "aws" or "aws/us-east-1". What would be made; nothing is.
 Result<AwayPlan> PlanAway(Client& client, const std::string& infra, Bound bound);
-// Makes it, and notes it in the ledger, by which all who look know of it. What was done.
+// Makes it, and notes it in the ledger, by which all who look know of it. What was done. kInvalid:
+// one is set up in another place.
 Result<std::vector<std::string>> InstallAway(Client& client, const std::string& infra,
                                              const AwayPlan& plan);
 // What was taken away, of the regions that answer; with a region in `infra`, of that alone. Where
-// anything may be left, what the ledger knows of it stays, too. Errors: nothing was asked.
+// anything may be left, what the ledger knows of it stays, too. Errors: nothing was asked; without
+// a region in `infra` the note must be readable.
 Result<AwayTaken> UninstallAway(Client& client, const std::string& infra);
 
 // One that the ledger knows of.

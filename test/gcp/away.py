@@ -3,7 +3,7 @@
 """What looks after jobs while nobody is at a desk, as a job of Cloud Run: set up as Google's services
 would have it, its image pulled and run by podman, with machines of Compute Engine that do not boot.
 
-    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, twice, killed
+    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, twice, changed, killed
                          killed/N: at the Nth request alone"""
 
 import json
@@ -189,6 +189,7 @@ def test_bound(lab, check):
             (offers(account="other-project"), "in other-project."),
             (option(service_account="admin@lab-project.iam.gserviceaccount.com"), "act as admin@"),
             (option(disk_gib=16000), "16000 GiB"),
+            (option(disk_gib=0), "of no known size"),
             (option(accelerator="nvidia-tesla-v100", accelerators=8), "e2-standard-2/nvidia-tesla-v100:8"),
         ):
             said, sent = ask(change)
@@ -286,6 +287,14 @@ def test_twice(lab, check):
         check("both are done", [each.returncode for each in done] == [0, 0], [each.stderr for each in done])
         check("and there is one of each", len(lab.serverless.left(ledger)) == 9, lab.serverless.left(ledger))
         uninstall(lab, world)
+        lab.serverless.week_over = True
+        refused = world.stoker(*WORDS, "--yes")
+        lab.serverless.week_over = False
+        check(
+            "names that Google keeps and gives back no more are said",
+            refused.returncode != 0 and "7 days" in refused.stderr,
+            refused.stderr,
+        )
         install(world)
         check("what was taken away is made again, under names that Google keeps", len(lab.serverless.left(ledger)) == 9)
         uninstall(lab, world)
@@ -293,6 +302,52 @@ def test_twice(lab, check):
         check("a type without a known price is refused", refused.returncode != 0 and "--unknown-prices" in refused.stderr, refused.stderr)
         refused = world.stoker(*WORDS, "--region", "us-centrl9", "--yes")
         check("a region that there is none of, too", refused.returncode != 0 and not lab.serverless.left(ledger), refused.stderr)
+        lab.serverless.without_schedules = {"us-central1"}
+        refused = world.stoker(*WORDS, "--yes")
+        lab.serverless.without_schedules = set()
+        check(
+            "a region without Cloud Scheduler, too", refused.returncode != 0 and "Cloud Scheduler cannot" in refused.stderr, refused.stderr
+        )
+        world.stoker("cancel", "-")
+
+
+def test_changed(lab, check):
+    """Set up for other machines, for another region, and by who has set another project."""
+    with lab.world("changed") as world:
+        submit(world)
+        install(world)
+        ledger = lab.ledger(world)
+        email = f"stoker-away-{ledger}@lab-project.iam.gserviceaccount.com"
+        nodes = [f"account {each}@lab-project.iam.gserviceaccount.com" for each in ("stoker", "nodes")]
+        install(world, "--identity", nodes[1].split()[1])
+        acts = [bool(lab.serverless.granted(each, email)) for each in nodes]
+        check("it acts as the account alone that it is set up for", acts == [False, True], acts)
+        for schedule in lab.serverless.held["schedules"].values():
+            schedule["state"] = "PAUSED"
+        again = install(world, "--identity", nodes[1].split()[1])
+        check("a schedule that is paused is said", "gcloud scheduler jobs resume" in again.stderr, again.stderr)
+        other = [each.replace("gcp/us-central1", "gcp/us-east1") for each in WORDS]
+        refused = world.stoker(*other, "--yes")
+        said = "--uninstall gcp/us-central1" in refused.stderr
+        check("one in another region is refused", refused.returncode != 0 and said, refused.stderr)
+        check("the note names the project", lab.note(world)["where"] == "lab-project.us-central1", lab.note(world))
+        gone = world.stoker("controller", "--uninstall", "gcp/us-central1", env={"GOOGLE_CLOUD_PROJECT": "other-project"}, timeout=600)
+        left = lab.serverless.left(ledger)
+        check("by it all is found, whatever the settings say", gone.returncode == 0 and not left, (gone.stderr, left))
+        install(world)
+        note = json.dumps(lab.note(world))
+        lab.write("changed/away/gce.json", "{")
+        refused = world.stoker("controller", "--uninstall", "gcp")
+        said = "Name the region: gcp/REGION" in refused.stderr
+        check("without a note that can be read the region must be named", refused.returncode != 0 and said, refused.stderr)
+        lab.write("changed/away/gce.json", note)
+        lab.write("changed/places/gce/a.b", "{}")
+        gone = world.stoker("controller", "--uninstall", "gcp", timeout=600)
+        left = lab.serverless.left(ledger)
+        said = gone.returncode != 0 and "no place of Google's: a.b" in gone.stderr
+        check("a noted place that is none hinders nothing, and is said", not left and said, (gone.stderr, left))
+        lab.lose("changed/places/gce/", "a.b")
+        uninstall(lab, world)
         world.stoker("cancel", "-")
 
 

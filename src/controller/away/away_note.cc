@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/json_fields.h"
+#include "base/text.h"
 #include "ledger/paths.h"
 
 namespace stoker {
@@ -76,9 +77,17 @@ Result<AwayRead> WriteAway(Ledger& ledger, const std::string& provider, const Aw
   return written;
 }
 
+bool IsSamePlace(const std::string& noted, const std::string& place) {
+  return noted == place || EndsWith(noted, "." + place) || EndsWith(place, "." + noted);
+}
+
 AwayWhere WhereToTake(const std::string& named, const std::vector<std::string>& noted,
                       const AwayNote& note) {
-  if (!named.empty()) return {{named}, note.where.empty() || note.where == named};
+  if (!named.empty()) {
+    if (note.where.empty()) return {{named}, true};
+    const bool same = IsSamePlace(note.where, named);
+    return {{same ? note.where : named}, same};
+  }
   std::set<std::string> all(noted.begin(), noted.end());
   if (!note.where.empty()) all.insert(note.where);
   return {{all.begin(), all.end()}, true};

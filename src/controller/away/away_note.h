@@ -27,7 +27,7 @@ struct AwayAsked {
 struct AwayNote {
   int format = kAwayFormat;
   WallTime installed;   // store's clock, as all times here; 0 = not known
-  std::string where;    // in which of the provider's regions
+  std::string where;    // AwayPlan::place: "us-east-1", "my-project.us-central1"
   std::string bound;    // for people; what counts is kept beside the reconciler
   std::string version;  // of the stoker that ran last
   std::string turn;     // who runs, "" = nobody
@@ -50,9 +50,11 @@ struct AwayRead {
 Result<AwayRead> ReadAway(Ledger& ledger, const std::string& provider);
 // In place of what `read` says. kConflict: somebody else was quicker.
 Result<AwayRead> WriteAway(Ledger& ledger, const std::string& provider, const AwayRead& read);
-// Where to look for what is to be taken away: in the region `named` alone, unless it is "", else in
-// all that are `noted` and in that of `note`. What is of no region stays while the note tells of
-// another one than `named`. Pure.
+// Are both of one region? One of them may be without the project. Pure.
+bool IsSamePlace(const std::string& noted, const std::string& place);
+// Where to look for what is to be taken away: in the region `named` alone (in the project of `note`
+// if the note is of it), unless it is "", else in all that are `noted` and in that of `note`. What
+// is of no region stays while the note tells of another one than `named`. Pure.
 AwayWhere WhereToTake(const std::string& named, const std::vector<std::string>& noted,
                       const AwayNote& note);
 Status RemoveAway(Ledger& ledger, const std::string& provider);

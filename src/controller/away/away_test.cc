@@ -427,6 +427,17 @@ TEST(WhereToTake, ANamedRegionIsThatAlone) {
   EXPECT_FALSE(WhereToTake("there", noted, note).shared) << "the function that runs acts as it";
 }
 
+TEST(WhereToTake, ANoteOfAProjectIsFoundByItsRegion) {
+  AwayNote note;
+  note.where = "first.here";
+  EXPECT_EQ(WhereToTake("here", {}, note).regions, std::vector<std::string>{"first.here"});
+  EXPECT_TRUE(WhereToTake("here", {}, note).shared);
+  EXPECT_EQ(WhereToTake("ere", {}, note).regions, std::vector<std::string>{"ere"});
+  EXPECT_FALSE(WhereToTake("ere", {}, note).shared);
+  EXPECT_TRUE(IsSamePlace("here", "first.here")) << "as notes of before had it";
+  EXPECT_FALSE(IsSamePlace("first.here", "second.here"));
+}
+
 TEST_F(AwayTest, MembersThatItDoesNotKnowStay) {
   ASSERT_TRUE(store_.Put(paths::Away("local"), R"({"format": 1, "later": [1]})").ok());
   Look();

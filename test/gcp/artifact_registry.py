@@ -36,7 +36,7 @@ class ArtifactRegistry:
     def __init__(self, address, identity):
         from test.containers.engines import bring, sbin
 
-        bring(["docker-registry"], ["docker-registry"])
+        bring("registry")
         self.identity = identity
         self.may = lambda email, repository: True
         self.holder = tempfile.TemporaryDirectory(prefix="stoker-registry-")

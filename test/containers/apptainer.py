@@ -73,7 +73,7 @@ def outside():
     if os.geteuid() != 0:
         sys.exit("apptainer: needs root, to make a user and to go into a tree of sid's")
     for each in ("podman", "registry"):
-        engines.bring(engines.PROGRAMS[each], engines.PACKAGES[each])
+        engines.bring(each)
     sid = tree()
     [port] = free_ports(1)
     uid = engines.make_user()

@@ -296,7 +296,7 @@ TEST_F(AwayTest, WhatRecordsTellCountsThoughNoListShowsIt) {
   use.asked_before = [] { return std::vector<AwayAsked>(); };
   use.keep = [](const std::string&, int) { return Status::Ok(); };
   std::vector<AwayRecorded> recorded;
-  use.recorded = [&] { return recorded; };
+  use.recorded = [&]() -> Result<std::vector<AwayRecorded>> { return recorded; };
   LaunchRequest request;
   request.job = "job1";
   request.token = "t";
@@ -311,6 +311,42 @@ TEST_F(AwayTest, WhatRecordsTellCountsThoughNoListShowsIt) {
   local_.machines["a"].place = request.ask.place;
   local_.machines["a"].state = InstanceState::kGone;
   EXPECT_TRUE(bound->Launch(request).ok());
+}
+
+// The function may not send a gang's request, which its submitter has sent a moment before: its
+// machines are in no list yet, and whoever sent it has not written what it heard.
+TEST_F(AwayTest, WhatWasDeniedToTheFunctionCountsWhileAnotherMayHaveGotIt) {
+  Job gang;
+  gang.id = "job0";
+  gang.name = "train";
+  gang.num_nodes = 3;
+  gang.spec_digest = Sha256Hex(text_);
+  gang.created = clock_.Wall();
+  ASSERT_TRUE(CreateJob(*ledger_, gang, text_).ok());
+  Once(gang.id);
+  const int sent = local_.launches;
+  local_.machines.clear();
+  const auto denied = MutateJob(*ledger_, gang.id, [&](Job& now) -> Result<bool> {
+    for (Launch& launch : now.launches) launch.instance_id.clear();
+    for (Request& request : now.requests) {
+      request.opened = clock_.Wall();
+      request.not_after = clock_.Wall() + Duration::Minutes(20);
+      request.tries = 2;
+      request.next_try = clock_.Wall() + Duration::Minutes(10);
+      request.refusal = No(RefusalClass::kDenied, "beyond the bound");
+      request.refusal->at = clock_.Wall();
+    }
+    return true;
+  });
+  ASSERT_TRUE(denied.ok());
+  const std::string job = Submit();
+  Look();
+  EXPECT_EQ(local_.launches, sent);
+  for (int i = 0; i < 3; ++i) {
+    clock_.now += 70'000;
+    Look();
+  }
+  EXPECT_EQ(local_.launches, sent + 1) << "by then a list would show them";
 }
 
 TEST_F(AwayTest, WhatWasRefusedDoesNotCount) {

@@ -132,7 +132,10 @@ class BoundProvider : public Provider {
     }
     if (BugIsOn("away-lists-are-all")) return there;
     for (const AwayAsked& before : use_.asked_before()) unlisted.Asked(before);
-    if (use_.recorded) unlisted.Recorded(use_.recorded());
+    if (use_.recorded) {
+      STOKER_ASSIGN(const auto recorded, use_.recorded());
+      unlisted.Recorded(recorded);
+    }
     return there + unlisted.CountBut(key);
   }
 

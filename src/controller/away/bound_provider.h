@@ -29,8 +29,9 @@ struct BoundUse {
   std::function<Result<AskedMachine>(const Ask&)> understand;
   // Machines that were asked for a moment ago, which lists may not show yet.
   std::function<std::vector<AwayAsked>()> asked_before;
-  // The same of others, as their jobs' records tell it. May be empty.
-  std::function<std::vector<AwayRecorded>()> recorded;
+  // The same of others, as their jobs' records tell it. May be empty. An error: it is not known
+  // now.
+  std::function<Result<std::vector<AwayRecorded>>()> recorded;
   // Kept as AwayAsked::what, so that whoever runs next counts it, before it is sent. An error: it
   // is not sent.
   std::function<Status(const std::string& what, int machines)> keep;

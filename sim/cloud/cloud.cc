@@ -154,6 +154,7 @@ InstancesSeen Cloud::Show(const std::string& provider, const std::string& ledger
     seen.state = view->state;
     seen.address = view->address;
     seen.why = view->why;
+    seen.type = request.ask.type.empty() ? kUsualType : request.ask.type;
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
     if (gone || view->state == InstanceState::kStopped) seen.refusal = machine.refusal;

@@ -26,6 +26,10 @@
 
 namespace stoker::sim {
 
+// Of machines: what a job has that says no other, and what no function is bound to.
+inline constexpr char kUsualType[] = "usual";
+inline constexpr char kLargeType[] = "large";
+
 // Whose machines they are: of the ledgers that share the account, and of none of them.
 inline constexpr int kLedgers = 2;
 inline constexpr int kNobodyOfOurs = -1;

@@ -13,10 +13,6 @@
 
 namespace stoker::sim {
 
-// Of machines: what a job has that says no other, and what no function is bound to.
-inline constexpr char kUsualType[] = "usual";
-inline constexpr char kLargeType[] = "large";
-
 // Of the actors that serve the calls of the plan's controller of that index.
 inline std::string AwayName(int index) { return "away" + std::to_string(index); }
 

@@ -12,6 +12,11 @@ std::vector<CloudLogQuery> CloudLogsOf(const Ledger& ledger, const Job& job, con
   std::vector<CloudLogQuery> all;
   if (spec == nullptr || !spec->logs.cloud) return all;
   for (const Request& request : job.requests) {
+    // Where none came there is no line.
+    const bool came = std::any_of(job.launches.begin(), job.launches.end(), [&](const auto& one) {
+      return one.request == request.number && !one.instance_id.empty();
+    });
+    if (!came) continue;
     CloudLogPlace place;
     place.ledger = ledger.id();
     place.job = job.id;

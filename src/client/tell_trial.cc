@@ -49,11 +49,10 @@ Result<std::vector<TestTold>> TellTest(Client& client, const JobSpec& spec) {
   std::vector<TestTold> all;
   for (const NotifySpec& to : spec.notify) {
     const bool knows = notifier->Knows(nobody, told, to);
-    all.push_back({to.kind + " " + Printable(to.to),
-                   knows ? notifier->Send(nobody, told, to, what)
-                         : Status(Code::kDenied,
-                                  "this machine has not what it takes: its secret, "
-                                  "or credentials of that cloud")});
+    all.push_back({Whom(to), knows ? notifier->Send(nobody, told, to, what)
+                                   : Status(Code::kDenied,
+                                            "this machine has not what it takes: its secret, "
+                                            "or credentials of that cloud")});
   }
   return all;
 }

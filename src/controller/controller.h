@@ -87,8 +87,10 @@ class Controller {
   // again now and then, by whoever looks after the job. False: some are for others to remove.
   using Forget = std::function<Result<bool>(const Job& job, const JobSpec& spec)>;
   void ForgetWith(Forget forget) { forget_ = std::move(forget); }
-  // Events of jobs are told from here. It must outlive this.
-  void TellThrough(Notifier& notifier) { teller_.emplace(ledger_, notifier, clock_); }
+  // Events of jobs are told from here, until `enough`. Both must outlive this.
+  void TellThrough(Notifier& notifier, Teller::Enough enough = nullptr) {
+    teller_.emplace(ledger_, notifier, clock_, std::move(enough));
+  }
   // Lets go of what it remembers of other jobs: they have ended.
   void KeepOnly(const std::set<std::string>& jobs);
 

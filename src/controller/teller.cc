@@ -68,10 +68,6 @@ void Judge(const Status& sent, WallTime now, Notified* told) {
   told->next = now + PauseAfter(told->tries);
 }
 
-std::string Whom(const NotifySpec& to) {
-  return to.to[0] == '$' ? to.kind + " " + to.to : to.kind + " " + Printable(to.to);
-}
-
 }  // namespace
 
 std::vector<Teller::Due> Teller::DueOf(const Job& job, const JobSpec& spec, WallTime now) const {
@@ -199,12 +195,13 @@ Result<Teller::Told> Teller::Tell(const Job& job, const JobSpec& spec, WallTime 
   for (const Due& due : DueOf(job, spec, now)) {
     const Duration since = clock_.Mono() - begun;
     // A pass of a job that goes on has more to do than to wait for a server.
-    if ((!told.notes.empty() && !IsFinal(job.state)) || since >= kTellFor) {
+    const bool over = since >= kTellFor || (enough_ && enough_());
+    if (over || (!told.notes.empty() && !IsFinal(job.state))) {
       told.pending = true;
       break;
     }
-    STOKER_ASSIGN(const bool over, TellOne(job, spec, due, now + since, reports, &told));
-    if (over) {
+    STOKER_ASSIGN(const bool done, TellOne(job, spec, due, now + since, reports, &told));
+    if (done) {
       over_[job.id].insert({due.event.key, due.entry});
     } else {
       told.pending = true;

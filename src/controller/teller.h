@@ -4,6 +4,7 @@
 // nothing for a while is taken over, which may repeat what had been sent.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -33,9 +34,11 @@ inline constexpr Duration kTellFor = Duration::Seconds(30);
 // Not thread-safe.
 class Teller {
  public:
-  // All must outlive it.
-  Teller(Ledger& ledger, Notifier& notifier, Clock& clock)
-      : ledger_(ledger), notifier_(notifier), clock_(clock) {}
+  // Whether no time is left to tell one thing more: what was begun and not ended is repeated.
+  using Enough = std::function<bool()>;
+  // All must outlive it. `enough` may be null.
+  Teller(Ledger& ledger, Notifier& notifier, Clock& clock, Enough enough = nullptr)
+      : ledger_(ledger), notifier_(notifier), clock_(clock), enough_(std::move(enough)) {}
 
   struct Told {
     bool pending = false;  // something is still to be told, by somebody
@@ -64,6 +67,7 @@ class Teller {
   Ledger& ledger_;
   Notifier& notifier_;
   Clock& clock_;
+  const Enough enough_;
   using Key = std::pair<std::string, int>;     // event, entry
   std::map<std::string, std::set<Key>> over_;  // by job, once it was learned
   struct Warned {

@@ -50,7 +50,8 @@ struct InstanceSeen {
   std::string token;
   std::string ledger_id;
   std::string job;
-  Place place;  // as far as the provider tells it; what is "" is not known
+  Place place;         // as far as the provider tells it; what is "" is not known
+  std::string type{};  // as an Ask has it; "" = the provider does not tell it
   int launch = 0;
   int index = 0;  // within its request
   InstanceState state = InstanceState::kRequested;

@@ -115,6 +115,9 @@ struct NotifySpec {
 inline constexpr std::string_view kNotifyEvents[] = {"end", "failure", "interruption", "no_machine",
                                                      "rule"};
 
+// "slack https://hooks.example.com/…", "webhook $HOOK": of a URL the host alone, since the rest of
+// it lets in whoever has it.
+std::string Whom(const NotifySpec& to);
 // Whether a secret has to be known for as long as events are told.
 inline bool TellsBySecret(const std::vector<NotifySpec>& notify) {
   for (const NotifySpec& one : notify) {

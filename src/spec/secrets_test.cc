@@ -196,5 +196,18 @@ TEST(Command, OneRunOfWandbIsKept) {
   EXPECT_TRUE(ParseStoredSpec(PrintJobSpec(*spec))->wandb_one_run);
 }
 
+TEST(Whom, IsToldWithoutWhatLetsIn) {
+  NotifySpec to;
+  to.kind = "ntfy";
+  to.to = "https://ntfy.sh/my-own-topic";
+  EXPECT_EQ(Whom(to), "ntfy https://ntfy.sh/…");
+  to.to = "https://box:8080";
+  EXPECT_EQ(Whom(to), "ntfy https://box:8080");
+  to = {"webhook", "$HOOK", {}, {}};
+  EXPECT_EQ(Whom(to), "webhook $HOOK");
+  to = {"pubsub", "projects/p/topics/t", {}, {}};
+  EXPECT_EQ(Whom(to), "pubsub projects/p/topics/t");
+}
+
 }  // namespace
 }  // namespace stoker

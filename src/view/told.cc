@@ -17,7 +17,7 @@ std::vector<ToldWhom> ReadTold(Ledger& ledger, const std::string& job, const Job
     const auto entry = static_cast<size_t>(one.entry);
     const bool known = entry < spec->notify.size();
     const NotifySpec to = known ? spec->notify[entry] : NotifySpec();
-    all.push_back({one, to.kind + " " + Printable(to.to)});
+    all.push_back({one, known ? Whom(to) : ""});
   }
   std::stable_sort(all.begin(), all.end(), [](const ToldWhom& a, const ToldWhom& b) {
     return a.told.first < b.told.first;

@@ -12,6 +12,8 @@
 namespace stoker {
 namespace {
 
+// After so many calls of which none was taken it is not this or that line that is wrong.
+constexpr int kRefusedInARow = 8;
 constexpr int kBatchesPerStep = 4;
 // Nobody is told of a service that stumbles.
 constexpr Duration kSayAfter = Duration::Seconds(20);
@@ -197,7 +199,7 @@ Result<bool> LogMirror::ReadMore() {
 Status LogMirror::SendOne() {
   const bool again = position_.sent > 0;
   const size_t count = again ? std::min(lines_.size(), static_cast<size_t>(position_.sent))
-                             : CloudBatch(lines_, to_.limits());
+                             : std::min(most_, CloudBatch(lines_, to_.limits()));
   const auto past = std::next(lines_.begin(), static_cast<std::ptrdiff_t>(count));
   const std::vector<CloudLine> batch(lines_.begin(), past);
   if (again) {
@@ -211,6 +213,12 @@ Status LogMirror::SendOne() {
   const std::string which =
       std::to_string(batch.front().number) + "-" + std::to_string(batch.back().number);
   if (status.Is(Code::kInvalid)) {
+    if (count > 1 && refused_ < kRefusedInARow) {  // one of them may be the wrong one
+      most_ = count / 2;
+      position_.sent = 0;
+      return Remember();
+    }
+    if (++refused_ == kRefusedInARow) most_ = kMostInACall;
     // What is said is a line, too, and may be refused as well.
     if (!std::exchange(left_out_, true)) {
       say_(std::string("stoker: ") + to_.title() + " does not take lines " + which +
@@ -228,6 +236,8 @@ Status LogMirror::SendOne() {
     say_("stoker: of lines " + which + ", " + to_.title() + " keeps not all: " + *kept);
   }
   left_out_ = !kept->empty();
+  refused_ = 0;
+  most_ = std::min(most_ * 2, kMostInACall);
   return Settle(batch);
 }
 

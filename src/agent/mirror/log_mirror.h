@@ -63,6 +63,7 @@ class LogMirror {
   const std::string& trouble() const { return trouble_; }
 
  private:
+  static constexpr size_t kMostInACall = 1 << 20;
   Result<bool> Work(int64_t end);
   Status Begin();
   Result<bool> ReadMore();
@@ -81,6 +82,9 @@ class LogMirror {
   Prng prng_;
   bool begun_ = false, prepared_ = false;
   bool left_out_ = false;  // of the last batch, which was said
+  // Lines in the next call at most: fewer while it is looked for those that are refused.
+  size_t most_ = kMostInACall;
+  int refused_ = 0;  // calls in a row of which lines were left out
   MirrorPosition position_;
   WallTime read_last_;  // the time of the last of lines_
   std::unique_ptr<LogReader> reader_;

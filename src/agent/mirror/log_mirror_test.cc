@@ -36,6 +36,10 @@ class TakingCloud : public CloudLog {
       answer = answers.front();
       answers.pop_front();
     }
+    const bool bad = std::any_of(lines.begin(), lines.end(),
+                                 [](const CloudLine& line) { return line.text == "bad"; });
+    if (answer == Answer::kGood && bad) answer = Answer::kWrong;
+    ++calls;
     switch (answer) {
       case Answer::kAway:
         return Status(Code::kUnavailable, "it is away");
@@ -63,7 +67,7 @@ class TakingCloud : public CloudLog {
     for (const CloudLine& line : taken) out.push_back(line.text);
     return out;
   }
-  int prepared = 0, asked = 0;
+  int prepared = 0, asked = 0, calls = 0;
   std::deque<Answer> answers;
   std::vector<CloudLine> taken;
 };
@@ -186,14 +190,22 @@ TEST_F(LogMirrorTest, ARightThatLacksIsSaidAtOnceAndAskedForRarely) {
   EXPECT_GE(next->ms - clock_.now, 60'000);
 }
 
-TEST_F(LogMirrorTest, WhatIsDeletedThereIsMadeAgainAndWhatIsNeverTakenIsSaid) {
-  Write({"a", "b", "c", "d"});
-  cloud_.answers = {Answer::kGone, Answer::kWrong};
+TEST_F(LogMirrorTest, WhatIsDeletedThereIsMadeAgainAndALineThatIsNeverTakenIsSaid) {
+  Write({"a", "b", "bad", "d", "e"});
+  cloud_.answers = {Answer::kGone};
   Run();
   EXPECT_EQ(cloud_.prepared, 2);
-  EXPECT_EQ(cloud_.Texts(), (std::vector<std::string>{"d"}));
-  EXPECT_NE(said_.find("does not take lines 1-3, and they are left out there"), std::string::npos)
+  EXPECT_EQ(cloud_.Texts(), (std::vector<std::string>{"a", "b", "d", "e"}));
+  EXPECT_NE(said_.find("does not take lines 3-3, and they are left out there"), std::string::npos)
       << said_;
+}
+
+TEST_F(LogMirrorTest, WhereNoLineIsTakenEachIsNotTriedAlone) {
+  Write(std::vector<std::string>(302, "bad"));
+  Write({"good"});
+  Run(200);
+  EXPECT_EQ(cloud_.Texts(), std::vector<std::string>{"good"});
+  EXPECT_LT(cloud_.calls, 130) << "three to a call, as many as go into one";
 }
 
 TEST(CloudLines, AreUtf8NotEmptyAndNeverGoBackInTime) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "controller/all_jobs.h"
 #include "controller/sweep.h"
+#include "controller/teller.h"
 #include "ledger/records.h"
 
 namespace stoker {
@@ -24,7 +25,8 @@ constexpr Duration kUnlisted = Duration::Minutes(10);
 constexpr Duration kAppears = Duration::Minutes(1);
 // A job of which the record was changed is looked at again at once, so often.
 constexpr int kMostRounds = 4;
-constexpr size_t kMostLines = 50;  // of each kind in a report
+constexpr Duration kSayIt = Duration::Seconds(5);  // what became of what was sent
+constexpr size_t kMostLines = 50;                  // of each kind in a report
 
 void Add(std::vector<std::string>* lines, std::string line) {
   if (lines->size() < kMostLines) lines->push_back(std::move(line));
@@ -48,6 +50,7 @@ class Turn {
     std::erase_if(read_.note.asked,
                   [&](const AwayAsked& one) { return read_.store_now - one.at > kUnlisted; });
     const Status taken = Write();
+    if (taken.ok()) id_ = call.id;
     if (!taken.Is(Code::kConflict)) return taken;
     return Status(Code::kBusy, "another run was quicker to look after the jobs");
   }
@@ -82,12 +85,25 @@ class Turn {
       STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
       read_.version = newest.version;
     }
-    STOKER_ASSIGN(read_, WriteAway(ledger_, provider_, read_));
+    auto written = WriteAway(ledger_, provider_, read_);
+    for (int time = 0; written.status().Is(Code::kConflict) && time < 3; ++time) {
+      // An --install has noted something, and it is this run's turn all the same?
+      STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
+      if (id_.empty() || newest.note.turn != id_) break;
+      read_.note.installed = newest.note.installed;
+      read_.note.where = newest.note.where;
+      read_.note.bound = newest.note.bound;
+      read_.version = newest.version;
+      read_.store_now = newest.store_now;
+      written = WriteAway(ledger_, provider_, read_);
+    }
+    STOKER_ASSIGN(read_, std::move(written));
     return Status::Ok();
   }
 
   Ledger& ledger_;
   const std::string provider_;
+  std::string id_;  // of this run, once it is its turn
   AwayRead read_;
 };
 
@@ -246,8 +262,16 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   AwayReport report;
   std::string job;
   if (!call.instance.empty()) {
-    STOKER_ASSIGN(job, JobOf(ledger, *machines, call.instance));
-    if (job.empty() && before.store_now - before.note.looked < kAwayEventPause) {
+    const bool pauses = before.store_now - before.note.looked < kAwayEventPause;
+    const auto found = JobOf(ledger, *machines, call.instance);
+    if (pauses || !found.status().transient()) {
+      STOKER_ASSIGN(job, found);
+    } else {
+      // It may be of the place that does not answer: a look at all jobs sees to it, too.
+      Add(&report.troubles,
+          "whose " + Printable(call.instance) + " is: " + found.status().ToString());
+    }
+    if (job.empty() && pauses) {
       report.what = "nothing: " + Printable(call.instance) + " is not of this ledger";
       return report;
     }
@@ -258,6 +282,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   use.bound = call.bound;
   use.store_url = ledger.store().url();
   use.understand = call.understand;
+  use.now = [&turn] { return turn.read().store_now; };
   use.asked_before = [&turn] { return turn.read().note.asked; };
   use.keep = [&turn](const std::string& what, int count) { return turn.Keep(what, count); };
   Recorded recorded(ledger, provider);
@@ -275,7 +300,9 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
       clock);
   controller.AsksOnly(provider, Controller::From::kAway);
   controller.KeepQuietNodes(true);
-  if (call.notifier != nullptr) controller.TellThrough(*call.notifier);
+  if (call.notifier != nullptr) {
+    controller.TellThrough(*call.notifier, [&call] { return call.left() < kSendTakes + kSayIt; });
+  }
   Run run(ledger, controller, call, &report);
   const AwayNote& note = turn.read().note;
   const auto sweep = [&] {

@@ -139,6 +139,7 @@ class AwayTest : public ControllerTest {
     seen.ledger_id = ledger_->id();
     seen.job = job;
     seen.state = InstanceState::kRunning;
+    seen.type = "small";
     local_.machines[id] = seen;
   }
 
@@ -228,6 +229,7 @@ TEST_F(AwayTest, AnotherStoreIsNotOpenedForIt) {
   request.store_url = "s3://elsewhere";
   BoundUse use;
   use.bound = SmallBound();
+  use.now = [this] { return clock_.Wall(); };
   use.store_url = ledger_->store().url();
   use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
   const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
@@ -240,6 +242,7 @@ TEST_F(AwayTest, AnotherStoreIsNotOpenedForIt) {
 TEST_F(AwayTest, ATokenLeavesOutOnlyWhatTheRequestWouldBeAnsweredWith) {
   BoundUse use;
   use.bound = SmallBound();
+  use.now = [this] { return clock_.Wall(); };
   use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
   std::vector<AwayAsked> asked;
   use.asked_before = [&] { return asked; };
@@ -292,6 +295,7 @@ TEST_F(AwayTest, ATokenLeavesOutOnlyWhatTheRequestWouldBeAnsweredWith) {
 TEST_F(AwayTest, WhatRecordsTellCountsThoughNoListShowsIt) {
   BoundUse use;
   use.bound = SmallBound();
+  use.now = [this] { return clock_.Wall(); };
   use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
   use.asked_before = [] { return std::vector<AwayAsked>(); };
   use.keep = [](const std::string&, int) { return Status::Ok(); };
@@ -349,6 +353,86 @@ TEST_F(AwayTest, WhatWasDeniedToTheFunctionCountsWhileAnotherMayHaveGotIt) {
   EXPECT_EQ(local_.launches, sent + 1) << "by then a list would show them";
 }
 
+// Whoever writes a record writes also what ends its machines where nobody looks.
+TEST_F(AwayTest, AMachineThatNothingWouldEndIsRefused) {
+  BoundUse use;
+  use.bound = SmallBound();
+  use.now = [this] { return clock_.Wall(); };
+  use.understand = [](const Ask&) -> Result<AskedMachine> { return Small(); };
+  use.asked_before = [] { return std::vector<AwayAsked>(); };
+  use.keep = [](const std::string&, int) { return Status::Ok(); };
+  const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
+  LaunchRequest request;
+  request.token = "t";
+  request.launches = {1};
+  request.limit = Duration::Hours(24);
+  request.not_after = clock_.Wall() + Duration::Minutes(10);
+  EXPECT_TRUE(bound->Launch(request).ok());
+  request.limit = Duration::Hours(24) + Duration::Ms(1);
+  auto answer = bound->Launch(request);
+  ASSERT_TRUE(answer.refusal().has_value());
+  EXPECT_EQ(answer.refusal()->what, RefusalClass::kDenied);
+  EXPECT_NE(answer.refusal()->message.find("nothing ends"), std::string::npos);
+  request.limit = Duration::Hours(24);
+  request.not_after = clock_.Wall() + Duration::Hours(2);
+  EXPECT_TRUE(bound->Launch(request).refusal().has_value());
+}
+
+// Its owner has made it, of a type that the function may not ask for.
+TEST_F(AwayTest, AMachineOfAnotherTypeIsNotStarted) {
+  BoundUse use;
+  use.bound = SmallBound();
+  use.now = [this] { return clock_.Wall(); };
+  use.asked_before = [] { return std::vector<AwayAsked>(); };
+  use.keep = [](const std::string&, int) { return Status::Ok(); };
+  const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
+  Stands("a");
+  local_.machines["a"].state = InstanceState::kStopped;
+  const auto denied = [&] { return bound->Start("a").refusal().has_value(); };
+  EXPECT_FALSE(denied());
+  local_.machines["a"].type = "large";
+  EXPECT_TRUE(denied());
+  local_.machines["a"].type = "";
+  EXPECT_TRUE(denied());
+  local_.machines["a"].type = "small";
+  Stands("b");
+  EXPECT_FALSE(denied());
+  Stands("c");
+  EXPECT_TRUE(denied()) << "two have power";
+}
+
+TEST_F(AwayTest, AnInstallMeanwhileTakesNoTurnAway) {
+  Submit();
+  AwayCall call = Call();
+  bool noted = false;
+  call.understand = [&](const Ask&) -> Result<AskedMachine> {
+    auto read = *ReadAway(*ledger_, "local");
+    read.note.bound = "wider";
+    noted = WriteAway(*ledger_, "local", read).ok();
+    return asked_;
+  };
+  const auto report = LookAway(*ledger_, broker_, clock_, call);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(noted);
+  EXPECT_EQ(local_.launches, 1);
+  EXPECT_EQ(Note().turn, "");
+  EXPECT_EQ(Note().bound, "wider");
+}
+
+TEST_F(AwayTest, WhatAnotherRunTookStaysItsOwn) {
+  Submit();
+  AwayCall call = Call();
+  call.understand = [&](const Ask&) -> Result<AskedMachine> {
+    auto read = *ReadAway(*ledger_, "local");
+    read.note.turn = "another";
+    EXPECT_TRUE(WriteAway(*ledger_, "local", read).ok());
+    return asked_;
+  };
+  EXPECT_FALSE(LookAway(*ledger_, broker_, clock_, call).ok());
+  EXPECT_EQ(local_.launches, 0);
+  EXPECT_EQ(Note().turn, "another");
+}
+
 TEST_F(AwayTest, WhatWasRefusedDoesNotCount) {
   Submit();
   local_.refuses = Refusal{RefusalClass::kCapacity, RefusalScope::kZone, {}, {}, false, "full"};
@@ -389,6 +473,14 @@ TEST_F(AwayTest, ForeignEventsCostOnePassInHalfAMinute) {
   clock_.now += 31'000;
   EXPECT_EQ(Look("i-foreign").what, "all jobs");
   EXPECT_NE(ReadAway(*ledger_, "local")->version, version);
+}
+
+TEST_F(AwayTest, AnEventWhileAPlaceIsSilentIsALookAtAllJobs) {
+  Submit();
+  local_.unheard = {{Place{"local", "", "there", ""}, Status(Code::kUnavailable, "silent")}};
+  EXPECT_EQ(Look("i-whose").what, "all jobs");
+  EXPECT_TRUE(LookAway(*ledger_, broker_, clock_, Call("i-whose")).status().transient())
+      << "one in half a minute";
 }
 
 TEST_F(AwayTest, SweepsEachQuarterOfAnHour) {

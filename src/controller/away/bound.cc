@@ -8,11 +8,13 @@
 #include "base/deliberate_bug.h"
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "reconcile/reconcile.h"
 
 namespace stoker {
 namespace {
 
 constexpr int kBoundFormat = 1;
+constexpr Duration kClockSlack = Duration::Hours(1);
 constexpr size_t kMostBoundBytes = 3'000;  // a function's environment has 4 KB in all
 
 std::string Dollars(int64_t millionths) {
@@ -79,6 +81,30 @@ Status CheckBound(const Bound& bound) {
   }
   const Status read = ParseBound(text).status();
   return read.ok() ? read : Status(Code::kInvalid, read.message(), read.next());
+}
+
+Status MayStart(const Bound& bound, const std::string& type, int there) {
+  if (!Has(bound.types, type)) {
+    return Beyond("to start a machine of " +
+                  (type.empty() ? "a type that no list shows" : "the type " + Printable(type)) +
+                  " (it may those of " + Join(bound.types, ", ") + ")");
+  }
+  if (int64_t{there} + 1 > bound.machines) {
+    return Beyond(fmt::format("to start one more where the ledger has {} (it may up to {} at once)",
+                              there, bound.machines));
+  }
+  return Status::Ok();
+}
+
+Status Ends(Duration limit, WallTime not_after, WallTime now) {
+  if (limit > kDefaultLease) {
+    return Beyond("a machine that nothing ends for " + HumanDuration(limit) + " (it may those of " +
+                  HumanDuration(kDefaultLease) + ")");
+  }
+  if (not_after - now > kSendWithin + kClockSlack) {
+    return Beyond("a request that may still be sent in " + HumanDuration(not_after - now));
+  }
+  return Status::Ok();
 }
 
 Status Within(const Bound& bound, const AskedMachine& asked, int more, int there) {

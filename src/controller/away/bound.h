@@ -34,6 +34,14 @@ struct AskedMachine {
 // is beyond and how to widen it.
 Status Within(const Bound& bound, const AskedMachine& asked, int more, int there);
 
+// May a machine of `type`, as the provider lists it, be given power again? kDenied as Within; also
+// where the type is "".
+Status MayStart(const Bound& bound, const std::string& type, int there);
+
+// What ends a machine that nobody looks after: whoever writes the record writes that, too. kDenied:
+// it would live longer than one that stoker asks for, or could be asked for later.
+Status Ends(Duration limit, WallTime not_after, WallTime now);
+
 // "up to 4 machines at once in us-east-1 of m5.large, …": for people.
 std::string Described(const Bound& bound);
 

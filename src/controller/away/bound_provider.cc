@@ -81,6 +81,8 @@ class BoundProvider : public Provider {
                                               use_.store_url));
     }
     // What no count of machines could allow need not be counted.
+    const Status brief = Ends(request.limit, request.not_after, use_.now());
+    if (!brief.ok()) return Denied(brief);
     const Status alone = Within(use_.bound, *asked, more, 0);
     if (!alone.ok()) return Denied(alone);
     const std::string key = AskedKey(request.job, request.ask.place, request.token);
@@ -98,14 +100,12 @@ class BoundProvider : public Provider {
     return BugIsOn("away-ends-nothing") ? Status::Ok() : inner_.Terminate(id);
   }
 
-  // Which type it is of is not known here: what the reconciler may start is a matter of the rights
-  // that it was given, and that it is one more machine counts.
+  // Somebody else has made it: of a type that this may not ask for, it may be.
   StartAnswer Start(const std::string& id) override {
-    STOKER_ASSIGN(const int there, MachinesBut(""));
-    if (there + 1 > use_.bound.machines) {
-      return Denied(Status(Code::kDenied, "beyond what the reconciler away may have at once: " +
-                                              std::to_string(use_.bound.machines) + " machines"));
-    }
+    std::string type;
+    STOKER_ASSIGN(const int there, MachinesBut("", id, &type));
+    const Status within = MayStart(use_.bound, type, there);
+    if (!within.ok()) return Denied(within);
     STOKER_TRY(use_.keep(id, 1));
     return inner_.Start(id);
   }
@@ -119,8 +119,9 @@ class BoundProvider : public Provider {
  private:
   // Of the ledger, but those of the request `key`: to send it again makes none more. Machines of
   // its token in another place or job are others. An error where a place does not answer: what is
-  // there is not known.
-  Result<int> MachinesBut(const std::string& key) {
+  // there is not known. `type`: of the machine `id`, "" where no list shows it.
+  Result<int> MachinesBut(const std::string& key, const std::string& id = "",
+                          std::string* type = nullptr) {
     STOKER_ASSIGN(const InstancesSeen seen, inner_.Describe(ledger_id_, ""));
     STOKER_TRY(seen.Whole());
     Unlisted unlisted;
@@ -128,6 +129,7 @@ class BoundProvider : public Provider {
     for (const InstanceSeen& machine : seen) {
       if (machine.ledger_id != ledger_id_) continue;
       unlisted.Lists(machine);
+      if (type != nullptr && machine.id == id) *type = machine.type;
       if (!KeysOf(machine).contains(key) && HasPower(machine)) ++there;
     }
     if (BugIsOn("away-lists-are-all")) return there;

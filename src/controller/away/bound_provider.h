@@ -27,6 +27,7 @@ struct BoundUse {
   std::string store_url;  // the only store that its machines may be told to open
   // What the provider makes of what a record asks for. Errors: it is none of its own.
   std::function<Result<AskedMachine>(const Ask&)> understand;
+  std::function<WallTime()> now;  // the store's clock, as it was at this run's last write
   // Machines that were asked for a moment ago, which lists may not show yet.
   std::function<std::vector<AwayAsked>()> asked_before;
   // The same of others, as their jobs' records tell it. May be empty. An error: it is not known

@@ -102,7 +102,7 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
   if (started.ok()) out.started = *started;
   const bool up = seen.state == InstanceState::kBooting || seen.state == InstanceState::kRunning;
   if (started.ok() && up) seen.up_for = std::max(now - *started, Duration());
-  out.type = Text(item, "instanceType");
+  out.type = seen.type = Text(item, "instanceType");
   out.zone = Text(item.child("placement"), "availabilityZone");
   out.group = Text(item.child("placement"), "groupName");
   out.image = Text(item, "imageId");

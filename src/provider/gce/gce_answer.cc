@@ -7,6 +7,7 @@
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "provider/cloud/cloud_launch.h"
+#include "provider/gce/gce_options.h"
 #include "provider/gce/gce_request.h"
 
 namespace stoker::gce {
@@ -92,6 +93,18 @@ InstanceState StateOf(const std::string& status) {
   return InstanceState::kRequested;
 }
 
+// Those of other families are built in, and listed all the same.
+std::string AskedType(const std::string& type, const Json& json) {
+  if (!StartsWith(type, "n1-")) return type;
+  for (const Json& one : ListOf(json, "guestAccelerators")) {
+    const auto count = one.find("acceleratorCount");
+    const bool counts = count != one.end() && count->is_number_integer();
+    return TypeWith(type, LastPart(Text(one, "acceleratorType")),
+                    counts ? count->get<int64_t>() : 0);
+  }
+  return type;
+}
+
 Instance InstanceOf(const Json& json, WallTime now) {
   Instance out;
   InstanceSeen& seen = out.seen;
@@ -99,6 +112,7 @@ Instance InstanceOf(const Json& json, WallTime now) {
   seen.own_id = Text(json, "id");
   out.zone = LastPart(Text(json, "zone"));
   out.type = LastPart(Text(json, "machineType"));
+  seen.type = AskedType(out.type, json);
   out.fingerprint = Text(json, "labelFingerprint");
   for (const Json& policy : ListOf(json, "resourcePolicies")) {
     if (!policy.is_string()) continue;

@@ -14,7 +14,8 @@ namespace {
 constexpr char kFields[] =
     "items/*/instances(name,id,zone,status,statusMessage,labels,labelFingerprint,machineType,"
     "creationTimestamp,lastStartTimestamp,lastStopTimestamp,networkInterfaces/networkIP,"
-    "scheduling/provisioningModel,resourcePolicies),items/*/warning,nextPageToken,unreachables";
+    "guestAccelerators,scheduling/provisioningModel,resourcePolicies),"
+    "items/*/warning,nextPageToken,unreachables";
 
 }  // namespace
 

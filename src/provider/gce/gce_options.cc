@@ -59,6 +59,11 @@ Result<Options> ParseOptions(std::string_view text) {
   return options;
 }
 
+std::string TypeWith(const std::string& type, const std::string& accelerator, int64_t count) {
+  if (count == 0 && accelerator.empty()) return type;
+  return type + "/" + accelerator + ":" + std::to_string(count);
+}
+
 bool IsLabelValue(std::string_view text) {
   return text.size() <= 63 &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;

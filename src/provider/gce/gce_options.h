@@ -12,6 +12,8 @@
 
 namespace stoker::gce {
 
+inline constexpr char kUsualDisk[] = "pd-balanced";
+
 struct Label {
   std::string key;
   std::string value;
@@ -27,7 +29,7 @@ struct Options {
   int64_t accelerators = 0;     // of them
   int64_t gpus = 0;             // in all, those that the type brings too
   int64_t disk_gib = 0;         // 0 = as large as the image
-  std::string disk_type;        // "pd-balanced"
+  std::string disk_type;        // kUsualDisk; "" = as Google chooses
   std::string placement;        // kCluster: near each other in that zone; "" = anywhere
   bool restart = false;         // stopped where it is taken, and wanted again
   std::vector<Label> labels;    // the user's
@@ -46,6 +48,9 @@ struct Options {
 std::string EncodeOptions(const Options& options);
 // kInvalid for what EncodeOptions never writes. Members that are not known are passed over.
 Result<Options> ParseOptions(std::string_view text);
+
+// "n1-standard-4/nvidia-tesla-t4:2": a type with what is attached to it. `type` where nothing is.
+std::string TypeWith(const std::string& type, const std::string& accelerator, int64_t count);
 
 // A value of a label: at most 63 of a-z, 0-9, '_' and '-'. Source: "Requirements for labels"
 // (Compute Engine documentation); other scripts than Latin are not taken here.

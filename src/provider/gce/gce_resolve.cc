@@ -245,7 +245,7 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
   options.service_account =
       wish.service_account.empty() ? UsualServiceAccount(wish.project) : wish.service_account;
   options.disk_gib = wish.disk_gib.value_or(0);
-  options.disk_type = "pd-balanced";
+  options.disk_type = kUsualDisk;
   for (const auto& [key, value] : wish.labels) options.labels.push_back({key, value});
   for (const auto& [key, value] : wish.attributes) options.attributes.push_back({key, value});
   options.storage_endpoint = wish.storage_endpoint;

@@ -28,6 +28,14 @@ std::vector<std::pair<std::string, std::string>> AwayVariables(const std::string
           {kAwayBoundVariable, EncodeBound(bound)}};
 }
 
+Status CheckAwayStore(const std::string& there, const std::string& store) {
+  if (there.empty() || there == store) return Status::Ok();
+  return Status(Code::kInvalid,
+                "a function of this ledger's name looks after the jobs in " + Printable(there) +
+                    ", and this one is in " + store,
+                "If that is no longer wanted, take it away: stoker controller --uninstall");
+}
+
 std::string AwayVariable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;

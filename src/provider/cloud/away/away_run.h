@@ -24,6 +24,9 @@ inline constexpr char kAwayBoundVariable[] = "STOKER_AWAY_BOUND";
 std::vector<std::pair<std::string, std::string>> AwayVariables(const std::string& store,
                                                                const std::string& ledger,
                                                                const Bound& bound);
+// kInvalid: a function that knows the store `there` ("" = none is known) is another ledger's than
+// that in `store`, though both have one id: one bucket is a copy of the other.
+Status CheckAwayStore(const std::string& there, const std::string& store);
 // "" = it is not set.
 std::string AwayVariable(const char* name);
 

@@ -41,8 +41,12 @@ constexpr int kSettleTries = 40;
 constexpr auto kSettlePause = std::chrono::seconds(3);
 
 bool IsThere(const std::string& code) {
-  return code == "EntityAlreadyExists" || code == "ResourceAlreadyExistsException" ||
-         code == "ResourceConflictException";
+  return code == "EntityAlreadyExists" || code == "ResourceAlreadyExistsException";
+}
+
+// Lambda says so with the code that it also has for what is being changed just now.
+bool SaysThatItIsThere(const Status& status) {
+  return status.message().find("exist") != std::string::npos;
 }
 
 class LambdaHost : public AwayHost {
@@ -96,6 +100,7 @@ class LambdaHost : public AwayHost {
   Result<std::vector<std::string>> Install(const AwayPlan& plan) override {
     std::vector<std::string> done;
     STOKER_ASSIGN(LambdaMaking making, Making(plan));
+    STOKER_TRY(CheckStore(making));
     STOKER_TRY(Do(ec2::CreateRole(making, ec2::LambdaTrust()), IsThere));
     STOKER_TRY(Do(ec2::PutRolePolicy(making, plan.policy)));
     STOKER_ASSIGN(making.role_arn, RoleArn(making.region, LambdaNames(making.ledger).role));
@@ -192,6 +197,17 @@ class LambdaHost : public AwayHost {
     }
   }
 
+  Status CheckStore(const LambdaMaking& making) {
+    const auto known = api_->Repeat(ec2::GetFunction(making));
+    STOKER_TRY(known.status());
+    const Json told = Json::parse(known->failure ? "" : known->body, nullptr, false);
+    if (!told.is_object()) return Status::Ok();  // there is none, or what follows says why not
+    const Json::json_pointer store(std::string("/Configuration/Environment/Variables/") +
+                                   cloud::kAwayStoreVariable);
+    return cloud::CheckAwayStore(told.value(store, ""),
+                                 making.variables.at(cloud::kAwayStoreVariable));
+  }
+
   // Its ARN.
   Result<std::string> Function(const LambdaMaking& making, std::vector<std::string>* done) {
     const auto known = api_->Repeat(ec2::GetFunction(making));
@@ -206,7 +222,7 @@ class LambdaHost : public AwayHost {
         return ArnIn(*made);
       }
       // Another one was quicker.
-      if (made.status().message().find("exist") == std::string::npos) return made.status();
+      if (!SaysThatItIsThere(made.status())) return made.status();
     }
     STOKER_ASSIGN(const std::string there, Settled(ec2::GetFunction(making)));
     const Json told = Json::parse(there, nullptr, false);
@@ -225,7 +241,8 @@ class LambdaHost : public AwayHost {
     STOKER_ASSIGN(const std::string put, Settled(ec2::PutRule(making, rule)));
     const Json told = Json::parse(put, nullptr, false);
     const std::string arn = told.is_object() ? told.value("RuleArn", "") : "";
-    STOKER_TRY(Do(ec2::AllowRule(making, rule, arn), IsThere));
+    const Status allowed = Settled(ec2::AllowRule(making, rule, arn)).status();
+    if (!allowed.ok() && !SaysThatItIsThere(allowed)) return allowed;
     STOKER_ASSIGN(const std::string aimed, Settled(ec2::PutTarget(making, rule, function)));
     const Json failed = Json::parse(aimed, nullptr, false);
     if (!failed.is_object() || failed.value("FailedEntryCount", 0) == 0) return Status::Ok();

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "provider/cloud/away/away_run.h"
 #include "provider/ec2/away/ec2_asked.h"
 #include "provider/ec2/away/lambda_event.h"
 #include "provider/ec2/away/lambda_parts.h"
@@ -173,6 +174,14 @@ TEST(TakeAway, ARegionThatCannotBeAskedHidesNothingOfTheOthers) {
 
 TEST(TakeAway, TheFunctionIsTheFirstToEnd) {
   EXPECT_EQ(ec2::Endings("l1", "home").front().action, "DeleteFunction");
+}
+
+TEST(AwayStore, ACopyOfTheBucketIsAnotherLedger) {
+  EXPECT_TRUE(cloud::CheckAwayStore("", "s3://b").ok());
+  EXPECT_TRUE(cloud::CheckAwayStore("s3://b", "s3://b").ok());
+  const Status other = cloud::CheckAwayStore("s3://b", "s3://copy");
+  EXPECT_TRUE(other.Is(Code::kInvalid));
+  EXPECT_NE(other.message().find("s3://b"), std::string::npos);
 }
 
 // The rights that installer.json gives on `resource`.

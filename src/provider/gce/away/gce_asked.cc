@@ -38,10 +38,13 @@ Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& pla
   }
   AskedMachine asked;
   asked.region = RegionOfZone(ask.place.zone);
-  asked.type = ask.type;
-  if (options.accelerators != 0 || !options.accelerator.empty()) {
-    asked.type += "/" + options.accelerator + ":" + std::to_string(options.accelerators);
+  if (!options.disk_type.empty() && options.disk_type != gce::kUsualDisk) {
+    // What a GiB of others costs is another matter.
+    return Status(Code::kDenied,
+                  "beyond what the reconciler away may ask for: a disk of the type " +
+                      Printable(options.disk_type) + " (it may " + gce::kUsualDisk + ")");
   }
+  asked.type = gce::TypeWith(ask.type, options.accelerator, options.accelerators);
   asked.identity = options.service_account;
   asked.disk_gib = std::clamp<int64_t>(options.disk_gib, 0, int64_t{1} << 30);
   return asked;

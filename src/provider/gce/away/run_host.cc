@@ -99,6 +99,9 @@ class CloudRunHost : public AwayHost {
     STOKER_ASSIGN(const GceWish gce, WishIn(plan.wish.where));
     STOKER_ASSIGN(RunMaking making, Making(plan, gce.project));
     const RunNames names = making.names();
+    STOKER_ASSIGN(const std::string there, asker_.Do(gce::GetRunJob(names), {404}));
+    STOKER_TRY(cloud::CheckAwayStore(gce::VariableOf(there, cloud::kAwayStoreVariable),
+                                     plan.wish.store->url()));
     STOKER_TRY(asker_.Do(gce::MakeAccount(making), {409}).status());
     STOKER_ASSIGN(const auto roles, gce::RunRoles(names, plan.wish.bound, plan.wish.store->url()));
     std::vector<gce::Binding> bindings;

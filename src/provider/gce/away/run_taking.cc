@@ -149,18 +149,21 @@ bool IsOver(const std::string& body) {
   return told.is_object() && (told.value("deleted", false) || told.contains("deleteTime"));
 }
 
-std::string NodeEmailOf(const std::string& body) {
+std::string VariableOf(const std::string& body, const std::string& name) {
   const Json told = Json::parse(body, nullptr, false);
   const Json::json_pointer containers("/template/template/containers");
   if (!told.is_object() || !told.contains(containers)) return "";
   for (const Json& container : told[containers]) {
     for (const Json& each : container.value("env", Json::array())) {
-      if (each.value("name", "") != cloud::kAwayBoundVariable) continue;
-      const auto bound = ParseBound(each.value("value", ""));
-      if (bound.ok()) return bound->identity;
+      if (each.value("name", "") == name) return each.value("value", "");
     }
   }
   return "";
+}
+
+std::string NodeEmailOf(const std::string& body) {
+  const auto bound = ParseBound(VariableOf(body, cloud::kAwayBoundVariable));
+  return bound.ok() ? bound->identity : "";
 }
 
 AwayTaken TakeAway(ServiceAsker& asker, const RunTaking& taking) {

@@ -18,6 +18,8 @@ struct RunTaking {
   std::string node_email;                                // that the settings name for machines
 };
 
+// Of a job of Cloud Run: a variable of its environment; "" = it is not set.
+std::string VariableOf(const std::string& body, const std::string& name);
 // Of a job of Cloud Run: the account whose machines it may ask for; "" = it does not say.
 std::string NodeEmailOf(const std::string& body);
 // An answer of IAM: it was deleted, and is told of for a while.

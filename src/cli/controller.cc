@@ -201,11 +201,21 @@ void TellPlan(Context& context, const AwayPlan& plan) {
   context.Say("It costs " + plan.costs + ".");
 }
 
+json PlanJson(const AwayPlan& plan) {
+  json policy = json::parse(plan.policy, nullptr, false);
+  if (policy.is_discarded()) policy = plan.policy;
+  return {{"makes", plan.makes},
+          {"costs", plan.costs},
+          {"bound", json::parse(EncodeBound(plan.wish.bound))},
+          {"policy", std::move(policy)}};
+}
+
 Status InstallThere(Context& context, const ControllerOptions& options) {
   STOKER_ASSIGN(Bound bound, BoundOf(options));
   STOKER_ASSIGN(const AwayPlan plan, client::PlanAway(context, options.where, std::move(bound)));
   TellPlan(context, plan);
-  if (!options.yes && !context.Confirm("Make it?")) {
+  if (context.json && !options.yes) context.Print(json{{"plan", PlanJson(plan)}}.dump() + "\n");
+  if (!options.yes && (context.json || !context.Confirm("Make it?"))) {
     return Status(Code::kUsage, "nothing was made", "If you mean it, add --yes");
   }
   STOKER_ASSIGN(const auto done, client::InstallAway(context, options.where, plan));

@@ -292,6 +292,13 @@ def test_install(lab, check):
             asked.stderr,
         )
         since = len(lab.log)
+        plan = world.stoker(*words, "--json")
+        policy = json.loads(plan.stdout.splitlines()[0])["plan"]["policy"] if plan.returncode == 2 else {}
+        check(
+            "the plan has the policy of the role, and makes nothing",
+            policy.get("Statement") and not parts(lab, ledger),
+            plan.stdout + plan.stderr,
+        )
         made = world.stoker(*words, "--yes", "--json")
         names = parts(lab, ledger)
         check("role, function, log group and two rules are made", made.returncode == 0 and len(names) == 5, (made.stderr, names))

@@ -72,10 +72,16 @@ std::string CacheDir() {
 }
 
 // A machine that shuts down tells its services alone.
-void ToldToStop(Agent& agent, NodePlatform& platform, TiedNode* tied) {
+void ToldToStop(Agent& agent, NodePlatform& platform, LocalProvider& local, TiedNode* tied) {
   if (tied != nullptr && tied->Signalled()) return;
   platform.Signalled();
   if (platform.traits().signals_program) return agent.PlatformSignals();
+  // What began now would hold the shutdown up, and end with it.
+  if (platform.traits().shared && local.BeginNoMore()) {
+    agent.Say(
+        "stoker: this computer shuts down, or ends what its user's login began: nothing begins "
+        "here now, and the job goes on where somebody next looks");
+  }
   agent.MachineStops(kShutdownLeft);
 }
 
@@ -182,7 +188,7 @@ int RunAgent(const std::string& dir) {
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.
     if (leaving && !traits.signals_program) return;
-    ToldToStop(agent, platform, tied.get());
+    ToldToStop(agent, platform, **local, tied.get());
   });
   const Status done = agent.Run();
   leaving = true;
@@ -203,7 +209,9 @@ int AgentMain(const std::string& dir) {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
-  std::signal(SIGPIPE, SIG_IGN);
+  // systemd sends SIGHUP with the SIGTERM by which it ends a login's processes, as when the machine
+  // shuts down: that one is the notice.
+  for (const int signo : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT}) std::signal(signo, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that look after jobs and the machine: controller, its timer, config, doctor, gc."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -287,6 +288,35 @@ def test_config(results, world):
     results.check("config get of no key", world.stoker("config", "get", "stor").returncode == 2)
 
 
+def below(pid):
+    """Those that it started, and they; itself last."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [*(found for child in children for found in below(int(child))), pid]
+
+
+def test_shutdown(results, world):
+    """What systemd does to a login's processes when the computer shuts down, or the login ends with
+    KillUserProcesses=yes: SIGTERM and at once SIGHUP, to each of them."""
+    save = 'echo 7 > "$STOKER_CHECKPOINT_DIR/new"; mv "$STOKER_CHECKPOINT_DIR/new" "$STOKER_CHECKPOINT_DIR/state"'
+    program = f"[ $STOKER_ATTEMPT = 1 ] || exec cat $STOKER_CHECKPOINT_DIR/state; trap '{save}; exit 1' TERM; trap '' HUP; sleep 600 & wait"
+    job = running(world, world.submit("--name", "shut-down", "--", "sh", "-c", program))
+    instance = world.job(job)["launches"][0]["instance_id"]
+    all_of_them = below(lock_holder(world.state / "instances" / instance / "lock"))
+    for signo in (signal.SIGTERM, signal.SIGHUP):
+        for pid in all_of_them:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signo)
+    world.wait_for("its machine has left", lambda: not world.instances(), timeout=30)
+    ended = [(attempt.get("ending") or {}).get("reason") for attempt in record_now(world, job)["attempts"]]
+    results.check("shutdown: its node has told all, and begun nothing", ended in (["Interrupted"], ["Interrupted", None]), ended)
+    results.check("shutdown: its last save is kept", world.json("checkpoints", job))
+    world.stoker("wait", job)
+    record = world.job(job)
+    results.check("shutdown: who looks next has it go on", record["state"] == "Succeeded" and "7" in texts(world, job), record)
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check("shutdown: the log says so, once", log.count("this computer shuts down") == 1, log)
+
+
 def test_doctor(results, world):
     findings = world.json("doctor")
     results.check(
@@ -308,6 +338,7 @@ def main():
         results.run("controller --json", test_controller_json, results, world)
         results.run("timer", test_timer, results, world)
         results.run("config", test_config, results, world)
+        results.run("shutdown", test_shutdown, results, world)
         results.run("doctor", test_doctor, results, world)
         results.run("gc", test_gc, results, world)
         results.run("nothing left", lambda: world.wait_for("no instance", lambda: not world.instances()))

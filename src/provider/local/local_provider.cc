@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -61,6 +62,8 @@ class Local : public LocalProvider {
     return options_.gate.has_left && options_.gate.has_left() ? "" : host_;
   }
 
+  bool BeginNoMore() override { return !begins_no_more_.exchange(true); }
+
   LaunchAnswer Launch(const LaunchRequest& request) override {
     std::vector<std::string> ids = IdsOf(request);
     std::vector<size_t> missing;
@@ -79,6 +82,11 @@ class Local : public LocalProvider {
     if (over > 0 && over + missing.size() == ids.size()) return Over();
     if (over > 0) missing.clear();
     if (!missing.empty()) {
+      if (begins_no_more_) {
+        return Status(Code::kUnavailable,
+                      "this computer shuts down, or ends what its user's login began",
+                      "The next stoker command here begins the machine");
+      }
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
         return Refuse(RefusalClass::kOver, "the time to send this request is over");
       }
@@ -275,6 +283,7 @@ class Local : public LocalProvider {
 
   // Starts what may start. How many wait besides, or the first error of those in `ids`.
   Result<size_t> TakeTurns(const std::vector<std::string>& ids, bool retire) {
+    if (begins_no_more_) return size_t{0};
     STOKER_ASSIGN(LocalTaken taken, turns_.Take(retire));
     Status failed;
     for (LocalStart& start : taken.starts) {
@@ -521,6 +530,7 @@ class Local : public LocalProvider {
   Clock& clock_;
   ProviderTraits traits_;
   LocalTurns turns_;
+  std::atomic<bool> begins_no_more_{false};
   std::mutex boots_mutex_;
   std::map<std::string, std::shared_ptr<const LocalBoot>> boots_;  // by token
 };

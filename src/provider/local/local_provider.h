@@ -51,6 +51,10 @@ class LocalProvider : public Provider {
   // The same for who looks after jobs of this machine; "" where this process is on its way out of
   // an allocation of Slurm: others are to look after them.
   virtual std::string LooksFor() const = 0;
+  // This computer goes down, or ends what a login began, this process too: from now on no machine
+  // is started by it, and Launch is kUnavailable, for others to repeat. Thread-safe. False: it was
+  // called before.
+  virtual bool BeginNoMore() = 0;
   // Removes what is left of instances that are over, their processes too, also where no record
   // knows them any more; returns their ids. For gc and doctor.
   virtual Result<std::vector<std::string>> Sweep() = 0;

@@ -329,6 +329,18 @@ TEST_F(LocalProviderTest, ShutdownOfTheHostEndsIt) {
   EXPECT_EQ(Beating(), 0);
 }
 
+// A process that goes down with its computer begins nothing there; another one does, by the same
+// token.
+TEST_F(LocalProviderTest, WhoGoesDownBeginsNothing) {
+  EXPECT_TRUE(provider_->BeginNoMore());
+  EXPECT_FALSE(provider_->BeginNoMore());
+  EXPECT_EQ(provider_->Launch(Request("t1")).status().code(), Code::kUnavailable);
+  EXPECT_FALSE(See());
+  Use("pidns");
+  Launch();
+  EXPECT_TRUE(Until([&] { return Runs(); }));
+}
+
 // What Slurm kills with its allocation could write nothing down.
 TEST_F(LocalProviderTest, WhatItsAllocationTookIsKnownByWhoLooks) {
   for (const bool outlive : {false, true}) {

@@ -33,6 +33,9 @@ namespace {
 // What a machine that shuts down gives its services before it kills them, as systemd's default
 // minus some air.
 constexpr Duration kShutdownLeft = Duration::Seconds(20);
+// It ends a login's units at once, one after the other: a container's before its agent's, too.
+constexpr Duration kUnitsApart = Duration::Ms(100);
+constexpr char kIsSystemd[] = "/run/systemd/system";  // sd_booted(3)
 
 int Complain(const Status& status) {
   std::fprintf(stderr, "stoker agent: %s\n", status.ToString().c_str());
@@ -183,6 +186,7 @@ int RunAgent(const std::string& dir) {
   Agent agent({**store, **ledger, controller, *runner, clock, platform, limits,
                CloudLogOf(request.ask.place.provider).open},
               CacheDir());
+  if (traits.shared && sys::FileExists(kIsSystemd)) agent.SignalsMayBeLate(kUnitsApart);
   if (traits.signals_program) agent.SignalsMayBeLate(*traits.signals_program);
   const auto tied = WatchAllocation(dir, clock, EndsOf(agent, **ledger, platform.identity()));
   const ShutdownWatch shutdown([&] {

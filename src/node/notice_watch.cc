@@ -80,6 +80,7 @@ void NoticeWatch::HearFirst() {
 }
 
 void NoticeWatch::MachineStops(Duration left, const std::string& action) {
+  told_to_stop_ = true;
   if (!MachineIsStopping()) HearFirst();
   {
     const std::lock_guard lock(mutex_);
@@ -103,7 +104,7 @@ bool NoticeWatch::TakenNow(Duration at_least) {
     if (answer.ok()) {
       Tell(*answer);
       if (answer->has_value() || MachineIsStopping()) return true;
-      if (clock_.Mono() >= late || stop_) return false;
+      if (stop_ || (clock_.Mono() >= late && !told_to_stop_)) return false;
       std::this_thread::sleep_for(kBetweenLooks);
       continue;
     }

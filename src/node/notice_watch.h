@@ -33,7 +33,7 @@ class NoticeWatch {
   // Asks now: true when a notice is out or the machine is shutting down. Without an answer it asks
   // twice more within a second. A service that has answered before and now does not counts as a
   // machine that goes away; one that never did tells nothing, so false. A no is one only `at_least`
-  // so long after the call.
+  // so long after the call, and none while MachineStops gives the platform its moment.
   bool TakenNow(Duration at_least = {});
   // The platform may signal a program before its agent: a no of TakenNow is one only after `late`.
   void SignalsMayBeLate(Duration late) { late_ms_ = late.ms; }
@@ -58,6 +58,7 @@ class NoticeWatch {
   Bell bell_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> answered_{false};
+  std::atomic<bool> told_to_stop_{false};  // MachineStops was called
   std::atomic<int64_t> late_ms_{0};
   std::mutex mutex_;
   std::optional<Notice> told_;

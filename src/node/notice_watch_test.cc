@@ -84,6 +84,19 @@ TEST(NoticeWatch, AShutdownIsUnexplainedUnlessThePlatformTellsIt) {
   EXPECT_FALSE(Shutdown({kNone, kTaken, kTaken, kTaken})->unexplained) << "told later";
 }
 
+// What ends a program together with its agent: its end is told while the platform is still given a
+// moment to say that it takes the machine.
+TEST(NoticeWatch, AProgramThatEndsWithItsMachineWasTaken) {
+  RealClock clock;
+  Scripted platform({kNone});
+  NoticeWatch watch(platform, clock, Duration::Hours(1), [](const std::optional<Notice>&) {});
+  while (platform.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::thread told([&] { watch.MachineStops(Duration::Seconds(20)); });
+  while (platform.asked == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(watch.TakenNow());
+  told.join();
+}
+
 TEST(NoticeWatch, AsksOnceMoreWhenAProgramHasEnded) {
   EXPECT_FALSE(Taken({kNone}));
   EXPECT_TRUE(Taken({kNone, kTaken}));

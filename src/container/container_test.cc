@@ -112,9 +112,12 @@ TEST(Apptainer, SeesWhatTheJobFileNamesAndNothingElse) {
   EXPECT_TRUE(StartsWith(image, engine.folder + "/") && EndsWith(image, ".sif")) << image;
   EXPECT_EQ((Words{words.end() - 3, words.end()}),
             (Words{kContainerProgram, "__container", kContainerSocket}));
+  EXPECT_FALSE(Has(words, "--userns"));
   EXPECT_EQ(PullArgv(engine, plan.image).back(), image);
   EXPECT_EQ(InspectArgv(engine, plan.image).back(), image + ".id");
   EXPECT_FALSE(KeepsBooks(engine.kind));
+  plan.lacks_capabilities = true;
+  EXPECT_TRUE(Has(RunArgv(engine, plan), "--userns"));
   plan.spec.devices = {"nvidia.com/gpu=all"};
   EXPECT_FALSE(CheckForApptainer(plan.spec).ok());
   plan.spec.devices.clear();

@@ -58,6 +58,7 @@ struct ContainerPlan {
   int64_t memory = 0;                   // bytes that the engine holds it to; 0 = no limit
   int64_t cpus = 0;                     // in thousandths; 0 = no limit
   int64_t machine_memory = 0;           // bytes; for the default of shared memory
+  bool lacks_capabilities = false;      // root that may not all that the kernel knows
   int uid = 0, gid = 0;                 // of who runs the job
   std::string gpus;                     // "" = none, "all", or numbers as "0,2"
   GpuWay gpu_way = GpuWay::kNone;       // with `gpus`

@@ -483,6 +483,7 @@ class Local : public LocalProvider {
       seen.ended_by = boot.allocation.outlive ? EndedBy::kPlatform : EndedBy::kOwner;
     }
     const bool gone = EndMarkedProcesses(kInstanceMark, dir, Duration::Ms(50), Duration::Ms(500));
+    EndNotedProcesses(dir);
     turns_.Leave(token);
     seen.state = gone ? InstanceState::kGone : InstanceState::kStopping;
     return seen;
@@ -499,6 +500,7 @@ class Local : public LocalProvider {
 
   static Status EndProcesses(const std::string& dir) {
     STOKER_TRY(KillHolder(dir));
+    EndNotedProcesses(dir);
     if (EndMarkedProcesses(kInstanceMark, dir, kSweepPatience, kSweepLimit)) return Status::Ok();
     return Status(Code::kTimeout, dir + ": some of its processes cannot be ended",
                   "they hang in the kernel or belong to another user");

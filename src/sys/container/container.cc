@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -53,6 +54,14 @@ Result<std::string> OwnFile() {
   if (sys::FileExists(path)) return path;
   return Status(Code::kUnavailable, "stoker's own file " + path + " is gone",
                 "It was replaced while this runs: start it again");
+}
+
+// Of root: a container's has not all of them.
+bool LacksCapabilities() {
+  if (geteuid() != 0) return false;
+  int has = 1;
+  for (unsigned long each = 0; has == 1; ++each) has = prctl(PR_CAPBSET_READ, each, 0, 0, 0);
+  return has == 0;  // the kernel does not know the one after the last
 }
 
 // What podman says of limits that it leaves out.
@@ -168,6 +177,7 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
     STOKER_TRY(sys::WriteFileAtomic(plan.hosts_file, "", 0644, false));
   }
   plan.machine_memory = ReadMachineUsage().memory_bytes;
+  plan.lacks_capabilities = LacksCapabilities();
   STOKER_TRY(KeepsBooks(engine.kind) ? made->Begin(plan) : made->BeginChild(plan));
   return made;
 }

@@ -9,10 +9,11 @@ words that name it. Which right a request needs says test/lab/gceapi, from Googl
 import json
 import pathlib
 import sys
+import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
-from test.gcp.away import WORDS, install, lose, submit, uninstall  # which enters the lab's namespace
+from test.gcp.away import WORDS, install, lose, settled, submit, uninstall  # which enters the lab's namespace
 
 # isort: split
 from test.cloud.verb_lab import play
@@ -27,6 +28,8 @@ IMAGES = {"artifactregistry.repositories.downloadArtifacts", "artifactregistry.r
 FOR_WORDS = {"cloudscheduler.jobs.get", "compute.regions.list", "run.operations.get"}
 # Without it nothing is asked for, and why that is said.
 WAITS = {"compute.zoneOperations.list": "not asked for before it is known who ends"}
+# Without it a run does not hear what became of its request, and a later one does, which sends it again.
+LATER = "compute.zoneOperations.get"
 
 
 def printed(world, name):
@@ -70,33 +73,65 @@ def test_installer(lab, check):
         world.stoker("cancel", "-")
 
 
+def rights_asked(lab, email, since):
+    """Since the log was so long, but for what is bound on the account of the machines."""
+    asked = {right for each in lab.log[since:] if each.get("email") == email for right in each.get("permissions", [])}
+    return asked - {"iam.serviceAccounts.actAs"}
+
+
 def test_function(lab, check):
     with lab.world("function") as world:
         job = submit(world)
         install(world)
-        lab.tick(world)
-        rights = printed(world, "away")
         email = f"stoker-away-{lab.ledger(world)}@lab-project.iam.gserviceaccount.com"
+        since = len(lab.log)
+        _, told, said = lab.tick(world)
+        sweeps = rights_asked(lab, email, since)
+        check("the first run sweeps", told["swept"], said)
+        settled(lab, world, job)
+        rights = printed(world, "away")
         (role,) = [each for each in lab.serverless.held["roles"].values() if "stokerAway_" in each["name"] and not each.get("deleted")]
         check("the account has what is printed", set(role["includedPermissions"]) == rights, rights ^ set(role["includedPermissions"]))
         since = len(lab.log)
         lose(lab, lab.machines(job)[0])
         lab.tick(world)
         (again,) = lab.machines(job)
-        needed = {right for each in lab.log[since:] if each.get("email") == email for right in each.get("permissions", [])}
-        needed.discard("iam.serviceAccounts.actAs")  # bound on the account of the machines
-        check("all goes with that", needed <= rights, needed - rights)
+        needed = rights_asked(lab, email, since) - {LATER}
+        check("all goes with that", needed | sweeps <= rights, needed | sweeps - rights)
+        record = settled(lab, world, job)
         lose(lab, again)
-        record = json.loads(lab.gcs.read(f"function/records/{job}.json"))
-        for right in sorted(needed):
+
+        def without(right):
+            """What a run says in which the machine is gone and the right lacks, and the record after it."""
             lab.write(f"function/records/{job}.json", json.dumps(record))
             deny(lab, right)
             _, _, said = lab.tick(world)
             deny(lab)
-            told = said + lab.gcs.read(f"function/records/{job}.json").decode()
-            check(f"without {right} it is said what lacks", right in told or WAITS.get(right, right) in told, said[-800:])
+            return said, lab.gcs.read(f"function/records/{job}.json").decode()
+
+        for right in sorted(needed):
+            said, after = without(right)
+            check(f"without {right} it is said what lacks", any(WAITS.get(right, right) in each for each in (said, after)), said[-800:])
             for each in lab.machines(job):
                 lose(lab, each)
+        lab.api.births.add("ZONE_RESOURCE_POOL_EXHAUSTED")
+        without(LATER)
+        lab.api.births.clear()
+        end = time.monotonic() + 60  # it is sent again after ten seconds
+        while "ZONE_RESOURCE_POOL_EXHAUSTED" not in (after := lab.gcs.read(f"function/records/{job}.json").decode()):
+            if time.monotonic() > end:
+                break
+            time.sleep(2)
+            lab.tick(world)
+        check(f"without {LATER} a later run hears of a refusal", "ZONE_RESOURCE_POOL_EXHAUSTED" in after, after[-800:])
+        for right in sorted(sweeps - needed):
+            lab.lose("function/away/")
+            deny(lab, right)
+            _, told, said = lab.tick(world)
+            deny(lab)
+            check(f"without {right} a sweep says what lacks", right in said, said[-800:])
+        for each in lab.machines(job):
+            lose(lab, each)
         orphan = lab.machines(submit(world))[0]
         lab.lose("function/", orphan.labels["stoker-job"])
         lab.expire(orphan)

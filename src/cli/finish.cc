@@ -8,6 +8,7 @@
 #include "cli/terminal/interrupts.h"
 #include "cli/words/story.h"
 #include "client/clear/private_over.h"
+#include "client/login_end.h"
 #include "client/submit/allocation.h"
 #include "client/submit/begin.h"
 #include "client/tiers.h"
@@ -18,10 +19,16 @@ namespace stoker::cli {
 namespace {
 
 // `line` has who looks after the job at its end; what is unusual about that has its own.
-void SayRecovery(Context& context, const JobSpec& spec, const std::string& line) {
+void SayRecovery(Context& context, const Job& job, const JobSpec& spec, const std::string& line) {
   const client::RecoveryInShort recovery = client::TellRecoveryInShort(context, spec);
   context.Say(line + " · " + recovery.timer);
   if (!recovery.unusual.empty()) context.Say("looked after by " + recovery.unusual);
+  const std::vector<Offer> offers = AllOffers(job);
+  const bool here = std::any_of(offers.begin(), offers.end(), [](const Offer& offer) {
+    return offer.ask.place.provider == kLocalProvider;
+  });
+  const std::string end = here ? client::TellLoginEnd(client::ThisLogin()) : "";
+  if (!end.empty()) context.Say("on this machine, " + end);
 }
 
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
@@ -29,7 +36,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   auto first = client::BeginJob(*controller, job.id);
   if (!context.json) {
     context.Print(job.id + "\n");
-    SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
+    SayRecovery(context, job, spec, "to follow it: stoker logs -f " + job.id);
   }
   const auto refused = client::HearOut(context, *controller, std::move(first));
   if (context.json) {
@@ -59,7 +66,7 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   STOKER_ASSIGN(Controller * controller, context.controller());
   controller->Submitted(job.id);
   if (detach) return Detach(context, job, spec);
-  SayRecovery(context, spec,
+  SayRecovery(context, job, spec,
               "job " + job.id + " (" + job.name + "). Ctrl-C leaves; the job goes on");
   AttachOptions options;
   options.logs = !quiet && !context.json;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "client/away.h"
+#include "client/login_end.h"
 #include "client/tiers.h"
 #include "client/timer.h"
 #include "job/request.h"
@@ -60,6 +61,7 @@ class Doctor {
     Programs();
     Engines();
     Machines();
+    Logins();
     Timer();
     return std::move(findings_);
   }
@@ -284,6 +286,11 @@ class Doctor {
                                " of jobs that have no record: they end by their own limit; "
                                "'stoker gc' ends them when that is past"
                          : ""));
+  }
+
+  void Logins() {
+    const std::string end = TellLoginEnd(ThisLogin());
+    if (!end.empty()) Add("logins", "note", end);
   }
 
   void Away() {

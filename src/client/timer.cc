@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "client/login_end.h"
 #include "sys/command.h"
 #include "sys/file.h"
 
@@ -92,7 +93,9 @@ Status InstallSystemd(Client& client) {
   STOKER_TRY(Capture({"systemctl", "--user", "daemon-reload"}).status());
   STOKER_TRY(
       Capture({"systemctl", "--user", "enable", "--now", std::string(kUnit) + ".timer"}).status());
-  client.Say("installed the systemd user timer " + std::string(kUnit) + ".timer");
+  const std::string end = TellEndOfOwnSystemd(ThisLogin());
+  client.Say("installed the systemd user timer " + std::string(kUnit) + ".timer" +
+             (end.empty() ? "" : ", which " + end));
   return Status::Ok();
 }
 

@@ -290,6 +290,12 @@ TEST(EngineWords, AreTakenApartByWhatTheEngineSays) {
   const Status limits =
       says(126, "Error: crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI permission");
   EXPECT_NE(limits.next().find("default_ulimits"), std::string::npos);
+  EXPECT_NE(says(126,
+                 "Error: OCI runtime error: crun: the requested cgroup controller `cpu` is not "
+                 "available")
+                .next()
+                .find("Delegate=cpu"),
+            std::string::npos);
   EXPECT_NE(says(125, "Error: manifest unknown").message().find("no such image"),
             std::string::npos);
   EXPECT_NE(says(125, "write /x: no space left on device").next().find("Make room"),

@@ -23,6 +23,10 @@ constexpr Meaning kMeanings[] = {
     {"rlimit", "it may not set the limits (ulimits) that it gives its containers",
      "Give them in containers.conf: default_ulimits = [\"nofile=N:N\", \"nproc=N:N\"], no more "
      "than 'ulimit -Hn' and 'ulimit -Hu' say"},
+    {"the requested cgroup controller",
+     "systemd has not handed this user the control group's controller for a limit",
+     "As root: systemctl edit user@.service, with the lines [Service] and Delegate=cpu cpuset io "
+     "memory pids, then log in anew; or leave resources.memory and resources.cpus out"},
     {"/etc/subuid", "this user has no range of user ids of its own",
      "As root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, then podman "
      "system migrate as that user"},

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clean.py has done inside its machine, and one line of JSON for each to the console.
 
-clean_inside.py before|after root|user      before the machine's power is cut, and after it"""
+clean_inside.py root|user tried            jobs that end
+clean_inside.py root|user begun|still|went WHAT     a job that lasts: until WHAT, and after it"""
 
 import json
 import os
@@ -47,7 +48,13 @@ def mounts():
 
 def groups():
     found = pathlib.Path("/sys/fs/cgroup").rglob("*")
-    return [str(one) for one in found if one.is_dir() and re.match(r"(libpod-|stoker-)", one.name)]
+    return [str(one) for one in found if one.is_dir() and re.match(r"libpod-|stoker[-.]", one.name)]
+
+
+def processes():
+    """Of stoker's own and of containers, of this user's."""
+    found = run("ps", "-u", str(os.geteuid()), "-o", "args=").stdout.splitlines()
+    return [one for one in found if re.search(r"stoker __|/stoker __agent|__container|conmon", one)]
 
 
 def storage():
@@ -64,7 +71,6 @@ class Inside:
         self.work = pathlib.Path.home() / "work"
         self.work.mkdir(exist_ok=True)
         (self.work / "saver.sh").write_text(SAVER)
-        self.job_file = pathlib.Path.home() / "lasting"
 
     def stoker(self, *words):
         return run("stoker", *words, cwd=self.work, env={**os.environ, "NO_COLOR": "1"})
@@ -83,7 +89,8 @@ class Inside:
         return [[one["text"] for one, its in zip(lines, own) if its == whose] for whose in (True, False)]
 
     def begin(self, *words):
-        done = self.stoker("run", "--json", "--detach", "--infra", "local", "--container", IMAGE, *words)
+        # The machine has one processor, for a job of each.
+        done = self.stoker("run", "--json", "--detach", "--infra", "local", "--cpus", "0.5", "--container", IMAGE, *words)
         try:
             return json.loads(done.stdout.splitlines()[-1])["id"]
         except (ValueError, KeyError, IndexError):
@@ -104,14 +111,26 @@ class Inside:
         self.say(what, state=shown["state"], endings=endings, out=[one for one in out if not one.startswith("step")], said=said, **more)
 
     def left(self, what):
-        """Of what ended: waits for the machine's end, which comes a moment after its job's."""
-        self.until(lambda: not run("podman", "ps", "--all", "--quiet").stdout.strip() and not groups() and not mounts())
-        self.say(what, containers=run("podman", "ps", "--all").stdout.splitlines()[1:], mounts=mounts(), groups=groups(), **storage())
+        """Of what ended: waits for the machine's end, which comes a moment after its job's. While the other
+        user's job runs, mounts and groups of a user's podman are that user's alone."""
+        self.until(lambda: not run("podman", "ps", "--all", "--quiet").stdout.strip() and not self.shown())
+        instances = [one.name for one in (pathlib.Path.home() / ".local/share/stoker/instances").glob("*")]
+        containers = run("podman", "ps", "--all").stdout.splitlines()[1:]
+        self.say(what, containers=containers, shown=self.shown(), instances=instances, **storage())
+
+    def shown(self):
+        """What the kernel has of this user's containers."""
+        own = [one for one in mounts() if self.who == "root" or one.startswith(str(pathlib.Path.home()))]
+        part = "user.slice/user-1000.slice" if self.who == "user" else "machine.slice"
+        return [*own, *(one for one in groups() if part in one), *processes()]
 
     def checkpoints(self, job):
         return json.loads(self.stoker("checkpoints", job, "--json").stdout or "{}")
 
-    def before(self):
+    def kept(self, what):
+        return pathlib.Path.home() / f"job-{what}"
+
+    def tried(self):
         self.say("podman", said=run("podman", "import", str(GIVEN / "image.tar"), IMAGE).stdout[-300:])
         self.say("doctor", said=[each for each in self.stoker("doctor").stdout.splitlines() if "podman" in each])
         self.tell("runs", self.begin("--", "sh", "-c", "echo mark $(cat /etc/mark); echo first $(tr '\\0' ' ' </proc/1/cmdline)"))
@@ -121,19 +140,27 @@ class Inside:
         self.tell("preempted", job, told=told.stdout)
         filler = ["dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1"]
         self.tell("memory", self.begin("--memory", "64MB", "--max-restarts", "0", "--", *filler))
-        self.left("left before")
-        job = self.begin("--", "sh", "saver.sh")
-        self.job_file.write_text(job)
-        self.until(lambda: "1-" in json.dumps(self.checkpoints(job)))
-        self.say("lasting", job=job, checkpoints=self.checkpoints(job), containers=run("podman", "ps").stdout.splitlines()[1:])
+        self.left("left tried")
 
-    def after(self):
-        job = self.job_file.read_text()
-        self.say("found", containers=run("podman", "ps", "--all").stdout.splitlines()[1:], mounts=mounts(), groups=groups(), **storage())
-        self.tell("went on", job)
-        self.say("gc", said=self.stoker("gc").stdout[-600:])
-        self.left("left after")
+    def begun(self, what):
+        job = self.begin("--", "sh", "saver.sh")
+        self.kept(what).write_text(job)
+        self.until(lambda: "1-" in json.dumps(self.checkpoints(job)))
+        self.say(f"begun {what}", job=job, checkpoints=self.checkpoints(job), containers=run("podman", "ps").stdout.splitlines()[1:])
+
+    def still(self, what):
+        """Without a verb that would help it along."""
+        steps = len(self.log(self.kept(what).read_text())[0])
+        time.sleep(5)
+        more = len(self.log(self.kept(what).read_text())[0]) - steps
+        self.say(f"still {what}", more=more, containers=run("podman", "ps").stdout.splitlines()[1:])
+
+    def went(self, what):
+        self.say(f"found {what}", containers=run("podman", "ps", "--all").stdout.splitlines()[1:], shown=self.shown(), **storage())
+        self.tell(f"went {what}", self.kept(what).read_text())
+        self.say(f"gc {what}", said=self.stoker("gc").stdout[-600:])
+        self.left(f"left {what}")
 
 
 if __name__ == "__main__":
-    getattr(Inside(sys.argv[2]), sys.argv[1])()
+    getattr(Inside(sys.argv[1]), sys.argv[2])(*sys.argv[3:])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine as machine.py's, with a disk, which outlives its power: Debian with systemd, podman and
-what podman recommends, none of it configured, and an ordinary user. The disk is made once, under
+what podman recommends, none of it configured, sshd, and an ordinary user. The disk is made once, under
 $XDG_CACHE_HOME/stoker-test: a minute, as root, and 600 MB; each test has a copy."""
 
 import os
@@ -10,7 +10,10 @@ import subprocess
 from test.limits import machine
 
 # podman's own Recommends are the second line.
-PACKAGES = f"{machine.PACKAGES},{machine.KERNEL},kmod,podman,crun,buildah,catatonit,dbus-user-session,fuse-overlayfs,slirp4netns,uidmap"
+PACKAGES = (
+    f"{machine.PACKAGES},{machine.KERNEL},kmod,podman,"
+    "crun,buildah,catatonit,dbus-user-session,fuse-overlayfs,slirp4netns,uidmap,openssh-server"
+)
 SIZE = "3G"
 # The second disk is what a test gives the machine, with a script.
 UNIT = """[Unit]

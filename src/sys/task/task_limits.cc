@@ -23,7 +23,8 @@ constexpr int64_t kLeastQuotaUs = 1'000;
 constexpr int kMoves = 50;
 constexpr int64_t kAtOnce = 4 << 20;
 constexpr char kHow[] =
-    "start stoker by 'systemd-run --user --scope -p Delegate=yes stoker …', or as root";
+    "start stoker as root, or by 'systemd-run --user --scope -p Delegate=yes stoker …' after "
+    "'loginctl enable-linger' (without that, a job begun so ends with its user's last login)";
 
 std::string ParentOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }

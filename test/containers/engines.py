@@ -158,7 +158,9 @@ def owner(pid):
 
 
 def make_user():
-    """An ordinary user's id, who has a range of others; goes with remove_user."""
+    """An ordinary user's id, who has a range of others; goes with remove_user. One test has it at a time."""
+    held = os.open(os.path.join(cache_root(), "user.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)  # until this process ends: at a user's end all of its processes go
     remove_user()
     words = ["useradd", "--no-create-home", "--shell", "/bin/sh"]
     # Who has no password is let in by ssh with a key, who is locked is not.

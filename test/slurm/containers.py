@@ -8,6 +8,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
@@ -105,6 +106,26 @@ def test_killed(lab, world, engine, check):
     runs = world.runs(job)
     check("and the job goes on", state == "Succeeded" and not whole(runs, 60, redone=1), (state, runs))
     nothing_left(world, engine, job, check, "killed")
+
+
+def test_images(lab, world, engine, check):
+    """What stoker has loaded there and nobody has used for a month goes when a job ends by itself."""
+    notes = world.state / "built-images"
+    notes.mkdir(parents=True, exist_ok=True)
+    for name, days in (("old", 31), ("young", 29)):
+        engine.run("tag", "localhost/py:1", f"localhost/stoker-built:{name}")
+        (notes / name).touch()
+        used = time.time() - days * 86400
+        os.utime(notes / name, (used, used))
+    engine.run("tag", "localhost/py:1", "localhost/another:old")
+    job = submitted(world, 3)
+    check("images: its job ends well", world.ended(job, 120) == "Succeeded", world.job(job))
+    world.nothing_left(job)
+    has = engine.run("images", "--format", "{{.Repository}}:{{.Tag}}").stdout.split()
+    check("images: one that nobody has used goes", "localhost/stoker-built:old" not in has, has)
+    stays = {"localhost/stoker-built:young", "localhost/another:old", "localhost/py:1"}
+    check("images: others stay", stays <= set(has), has)
+    check("images: so does its note alone", sorted(one.name for one in notes.iterdir()) == ["young"], list(notes.iterdir()))
 
 
 def test_without(lab, world, engine, check):

@@ -58,6 +58,8 @@ class SlurmFolder {
  public:
   explicit SlurmFolder(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
+  // STATE; the path itself where it is in none.
+  std::string state() const { return path_.substr(0, path_.rfind("/slurm/requests/")); }
   bool Exists() const;
 
   Result<LaunchRequest> Request() const;

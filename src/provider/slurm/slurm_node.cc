@@ -21,6 +21,9 @@
 #include "provider/slurm/slurm_judge.h"
 #include "provider/slurm/slurm_platform.h"
 #include "provider/slurm/slurm_tools.h"
+#include "sys/container/engine_notes.h"
+#include "sys/container/engines.h"
+#include "sys/container/images_left.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
 #include "sys/real_clock.h"
@@ -33,6 +36,8 @@ constexpr int64_t kTickMs = 500;
 constexpr Duration kFolderEvery = Duration::Seconds(1);
 constexpr Duration kUsualLimit = Duration::Hours(24);
 constexpr Duration kAddressLimit = Duration::Seconds(20);
+constexpr int64_t kForgetMs = 10'000;
+constexpr int64_t kEngineMs = 5'000;
 constexpr size_t kShortToken = 16;
 // As StartLocalMachine's agents have it: a node's agent is the same program.
 constexpr char kAgentVerb[] = "__agent";
@@ -76,6 +81,8 @@ class Node {
   Status Begin();
   Status MakeDir();
   void SweepBeside(const std::string& mine) const;
+  void Forget(const std::string& dir) const;
+  void SweepImagesHere() const;
   AgentConfig ConfigOfAgent() const;
   void Step();
   void Look();
@@ -155,8 +162,26 @@ void Node::SweepBeside(const std::string& mine) const {
     if (!entry.is_dir || entry.name[0] == '.' || path == dir_) continue;
     const auto lock = sys::TryFileLock(path + "/lock");
     if (!lock.ok()) continue;
+    Forget(path);
     (void)sys::ForgetWork(path);
     (void)sys::RemoveTree(path);
+  }
+}
+
+void Node::Forget(const std::string& dir) const {
+  const Status forgotten = ForgetContainers(folder_.state(), dir, kForgetMs);
+  if (!forgotten.ok()) Log(forgotten.ToString());
+}
+
+// Nobody but who has an allocation reaches this node's engine. Not in the seconds that Slurm leaves
+// between its signal and the end.
+void Node::SweepImagesHere() const {
+  const std::string state = folder_.state();
+  if (signalled_ || !HasImageUses(state)) return;
+  for (const std::string& image :
+       SweepImages(state, FindEngines("", kEngineMs), clock_.Wall(), false)) {
+    Log("removed the image " + image + ": no container of it has begun for " +
+        HumanDuration(kImageUnusedAge));
   }
 }
 
@@ -233,6 +258,8 @@ int Node::PowerOff() {
     Log("some processes cannot be ended");
     return 1;
   }
+  Forget(dir_);
+  SweepImagesHere();
   (void)sys::ForgetWork(dir_);
   const Status removed = sys::RemoveTree(dir_);
   if (!removed.ok()) Log(removed.ToString());

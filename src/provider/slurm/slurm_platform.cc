@@ -35,15 +35,9 @@ constexpr size_t kMostReason = 4096;
 // before its agent has heard of it, and would count as one that failed.
 constexpr Duration kSignalLate = Duration::Ms(1500);
 
-// Of the folder of a request, the state folder that it is in.
-std::string StateOf(const std::string& folder) {
-  const size_t at = folder.rfind("/slurm/requests/");
-  return at == std::string::npos ? folder : folder.substr(0, at);
-}
-
 PlatformTraits TraitsFor(const SlurmFolder& folder) {
   PlatformTraits traits;
-  traits.state_dir = StateOf(folder.path());
+  traits.state_dir = folder.state();
   traits.work_dir = traits.state_dir + "/work";
   traits.notice_poll = Duration::Seconds(1);
   traits.signals_program = kSignalLate;

@@ -128,7 +128,7 @@ std::map<std::string, Live> HelpAlong(Context& context) {
             Queued(pass->job, pass->machines),
             KeptUntil(pass->job, pass->store_now)};
       },
-      [&] { return context.clock().Mono() >= end; });
+      [&](const auto&) { return context.clock().Mono() >= end; });
   return live;
 }
 

@@ -27,7 +27,7 @@ void RemoveOrphan(Ledger& ledger, const std::string& id) {
 Result<AllJobsResult> PassAll(
     Ledger& ledger, Controller& controller,
     const std::function<void(const std::string& id, const Result<PassResult>&)>& each,
-    const std::function<bool()>& enough, const std::string& after) {
+    const std::function<bool(const std::string& next)>& enough, const std::string& after) {
   AllJobsResult result;
   STOKER_ASSIGN(std::vector<std::string> ids, ActiveJobs(ledger));
   result.active = static_cast<int>(ids.size());
@@ -41,7 +41,7 @@ Result<AllJobsResult> PassAll(
   std::sort(ids.begin(), ids.end());
   std::rotate(ids.begin(), std::upper_bound(ids.begin(), ids.end(), after), ids.end());
   for (const std::string& id : ids) {
-    if (enough && enough()) break;
+    if (enough && enough(id)) break;
     const auto pass = look ? controller.Pass(id, *look) : controller.Pass(id);
     if (pass.ok()) {
       ++result.passed;

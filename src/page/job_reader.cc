@@ -292,7 +292,8 @@ Result<std::unique_ptr<Download>> JobReader::Open(const std::string& id, const s
 void JobReader::LookAfterAll(Duration budget) {
   std::lock_guard<std::mutex> lock(passes_);
   const MonoTime end = ledger_.clock().Mono() + budget;
-  (void)PassAll(ledger_, controller_, {}, [&] { return ledger_.clock().Mono() >= end; });
+  (void)PassAll(ledger_, controller_, {},
+                [&](const auto&) { return ledger_.clock().Mono() >= end; });
 }
 
 }  // namespace stoker::page

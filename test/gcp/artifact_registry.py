@@ -31,7 +31,9 @@ def text64(data):
 
 
 class ArtifactRegistry:
-    """`host`: as images name it. `ca`: whom to trust. `may(email, repository)`: whether it may push."""
+    """`host`: as images name it. `ca`: whom to trust. `may(email, repository)`: whether it may push.
+    `after(request)`: called once it has taken effect, before it is answered. `repositories`: where
+    docker-registry keeps what is in each."""
 
     def __init__(self, address, identity):
         from test.containers.engines import bring, sbin
@@ -39,8 +41,10 @@ class ArtifactRegistry:
         bring("registry")
         self.identity = identity
         self.may = lambda email, repository: True
+        self.after = lambda request: None
         self.holder = tempfile.TemporaryDirectory(prefix="stoker-registry-")
         self.folder = pathlib.Path(self.holder.name)
+        self.repositories = self.folder / "data/docker/registry/v2/repositories"
         self.key = new_key()
         self.ca, certificate = certify(self.folder, ["registry.test"], address)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -125,12 +129,11 @@ class ArtifactRegistry:
         return 200, {"token": (signed + b"." + text64(signature)).decode(), "expires_in": 300}
 
     def forget(self, repository):
-        shutil.rmtree(self.folder / "data/docker/registry/v2/repositories" / repository, ignore_errors=True)
+        shutil.rmtree(self.repositories / repository, ignore_errors=True)
 
     def images(self):
         """Names of repositories that have any tag."""
-        data = self.folder / "data/docker/registry/v2/repositories"
-        return sorted(str(each.parents[2].relative_to(data)) for each in data.glob("**/_manifests/tags/*"))
+        return sorted(str(each.parents[2].relative_to(self.repositories)) for each in self.repositories.glob("**/_manifests/tags/*"))
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -157,7 +160,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         connection.request(self.command, self.path, body, {**headers, "Host": registry.host, "X-Forwarded-Proto": "https"})
         answer = connection.getresponse()
         told = {name: value for name, value in answer.getheaders() if name.lower() not in ("connection", "transfer-encoding")}
-        return self.out(answer.status, told, answer.read())
+        text = answer.read()
+        registry.after(f"{self.command} {split.path}")
+        return self.out(answer.status, told, text)
 
     def out(self, status, headers, body):
         self.send_response_only(status)

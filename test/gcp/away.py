@@ -3,12 +3,10 @@
 """What looks after jobs while nobody is at a desk, as a job of Cloud Run: set up as Google's services
 would have it, its image pulled and run by podman, with machines of Compute Engine that do not boot.
 
-    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, twice, changed, killed
-                         killed/N: at the Nth request alone"""
+    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, killed, twice, changed"""
 
 import json
 import pathlib
-import signal
 import sys
 import threading
 import time
@@ -16,7 +14,9 @@ import time
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.cloud.verb_lab import enter, play
+from test.lab.gceapi import conditions
 
+conditions.prepare()  # while there is a network
 enter()
 from test.e2e.kit.harness import parts_of
 from test.gcp.cloud_run import PLACE, AwayLab
@@ -31,8 +31,9 @@ def submit(world, *words, infra="gcp/us-central1"):
     return world.submit("--infra", infra, "--instance-type", KIND, "--spot", *words, "--", "sleep", "1000")
 
 
-def install(world, *words):
-    return world.stoker(*WORDS, *words, "--yes", check=True, timeout=600)
+def install(world, *words, machines=3):
+    common = [str(machines) if before == "--machines" else each for before, each in zip(["", *WORDS], WORDS)]
+    return world.stoker(*common, *words, "--yes", check=True, timeout=600)
 
 
 def uninstall(lab, world):
@@ -267,20 +268,79 @@ def test_newer(lab, check):
         uninstall(lab, world)
 
 
+def all_lost(lab, world, count):
+    """So many jobs, of which each has lost its machine; by name."""
+    jobs = [submit(world) for _ in range(count)]
+    install(world, machines=2 * count)
+    for each in jobs:
+        settled(lab, world, each)
+    for each in lab.machines():
+        lose(lab, each)
+    return sorted(jobs)
+
+
+def begun(lab, jobs, since):
+    """Those of which machines were asked for since the log was so long, in that order."""
+    asked = [each["body"]["labels"]["stoker-job"] for each in lab.log[since:] if each.get("method") == "instances.insert"]
+    return [each for each in dict.fromkeys(asked) if each in jobs]
+
+
+def behind(jobs, job):
+    """In the order of a look that begins behind that one."""
+    return [each for each in jobs if each > job] + [each for each in jobs if each <= job]
+
+
+def over(lab, world):
+    lab.api.faults.clear()
+    for each in world.json("ls"):
+        world.stoker("cancel", each["id"], timeout=120)
+    uninstall(lab, world)
+
+
 def test_ends(lab, check):
-    """SIGTERM, as Cloud Run ends a task."""
+    """SIGTERM, as Cloud Run ends a task: at once, and in the middle of a long one."""
     with lab.world("ends") as world:
-        for _ in range(3):
-            submit(world)
-        install(world)
-        lab.tick(world)
-        lab.api.settings.operation_delay = 0.1
+        jobs = all_lost(lab, world, 6)
         code, told, said = lab.tick(world, ends_after=0.0)
         check("it ends in good order", code == 0 and lab.took < 10, said)
         check("its turn is over", not lab.note(world).get("turn"), lab.note(world))
-        for each in world.json("ls"):
-            world.stoker("cancel", each["id"])
-        uninstall(lab, world)
+        lab.api.faults.add("instances.aggregatedList", "slow", 10**6, seconds=1.0)
+        since = len(lab.log)
+        code, told, said = lab.tick(world, ends_after=8.0)
+        first, note = begun(lab, jobs, since), lab.note(world)
+        good = code == 0 and told and told["left"] > 0 and lab.took < 8 + 10
+        check("a long one ends before it is killed, between two jobs", good and 0 < len(first) < len(jobs), (lab.took, said))
+        check("the ledger has what it left", f"{told['left']} left" in note["did"] and not note.get("turn"), note)
+        lab.api.faults.clear()
+        rest, since = behind(jobs, note["after"]), len(lab.log)
+        code, told, said = lab.tick(world)
+        then = begun(lab, jobs, since)
+        check("the next goes on where it was", code == 0 and told["left"] == 0 and then == rest[: len(jobs) - len(first)], (then, rest))
+        check("each job has one machine", all(len(lab.machines(each)) == 1 for each in jobs), [each.name for each in lab.machines()])
+        over(lab, world)
+
+
+def test_killed(lab, check):
+    """By SIGKILL, which says nothing to it: what it has noted is gone on with."""
+    with lab.world("killed") as world:
+        jobs = all_lost(lab, world, 12)
+        lab.api.faults.add("instances.aggregatedList", "slow", 10**6, seconds=1.5)
+        since = len(lab.log)
+        code, told, said = lab.tick(world, ends_after=32.0, ends_by="KILL")
+        first, note = begun(lab, jobs, since), lab.note(world)
+        check("it was killed in its middle", code == 137 and not told and 0 < len(first) < len(jobs), (code, first, said))
+        check("the ledger has the job that it had come to lately", note["after"] in first and note["turn"], note)
+        lab.api.faults.clear()
+        code, told, said = lab.tick(world)
+        check("until its time is over, another waits", (code, told) == (0, None) and "another run" in said, said)
+        lab.write("killed/away/gce.json", json.dumps({**note, "turn_until": "2020-01-01T00:00:00Z"}))
+        since = len(lab.log)
+        code, told, said = lab.tick(world)
+        then, rest = begun(lab, jobs, since), [each for each in behind(jobs, note["after"]) if each not in first]
+        check("the next goes on where it was", code == 0 and told["left"] == 0 and then[: len(rest)] == rest, (then, rest, first))
+        check("and says that the one before was cut off", "cut off" in said and not lab.note(world).get("cut_off"), said)
+        check("each job has one machine", all(len(lab.machines(each)) == 1 for each in jobs), [each.name for each in lab.machines()])
+        over(lab, world)
 
 
 def test_twice(lab, check):
@@ -358,51 +418,6 @@ def test_changed(lab, check):
         check("a noted place that is none hinders nothing, and is said", not left and said, (gone.stderr, left))
         lab.lose("changed/places/gce/", "a.b")
         uninstall(lab, world)
-        world.stoker("cancel", "-")
-
-
-def killed(lab, world, words, number, when):
-    """Whether `words` asked so often; it was killed then, before or after it took effect."""
-    process, count, reached = [], [0], threading.Event()
-
-    def at(entry):
-        count[0] += 1
-        if count[0] == number:
-            process[0].send_signal(signal.SIGKILL)
-            reached.set()
-
-    setattr(lab.serverless, when, at)
-    try:
-        lab.serverless.lock.acquire()
-        process.append(world.start(*words))
-        lab.serverless.lock.release()
-        process[0].communicate(timeout=600)
-    finally:
-        lab.serverless.before = lab.serverless.after = lambda entry: None
-    return reached.is_set()
-
-
-def test_killed(lab, check, only=""):
-    """In the middle of setting it up and of taking it away, at each request, and then again. `only`:
-    at that one."""
-    with lab.world("killed") as world:
-        submit(world)
-        ledger = lab.ledger(world)
-        for words, done in ((WORDS + ["--yes"], 9), (["controller", "--uninstall", "gcp"], 0)):
-            number, bad = int(only or 1) - 1, []
-            while True:
-                number += 1
-                if done == 0:
-                    install(world)
-                more = killed(lab, world, words, number, "after" if number % 2 else "before")
-                again = world.stoker(*words, timeout=600)
-                if again.returncode != 0 or len(lab.serverless.left(ledger)) != done:
-                    bad.append((number, again.stderr[-500:], lab.serverless.left(ledger)))
-                if done:
-                    uninstall(lab, world)
-                if not more or only:
-                    break
-            check(f"{' '.join(words[:2])}: killed at each of {number - 1} requests, then right", (only or number > 10) and not bad, bad[:3])
         world.stoker("cancel", "-")
 
 

@@ -4,15 +4,21 @@ of Google's that it asks, a registry where images are pushed, and podman, which 
 Run as Cloud Run would: that image, these variables, an account by a metadata server, no disk, and
 SIGTERM where it must end. Source: "Container runtime contract" (Cloud Run)."""
 
+import http.client
 import json
 import pathlib
+import re
 import tempfile
 import threading
 import time
 import types
+import urllib.parse
 import uuid
 
 from test.cloud.verb_lab import ADDRESS, GceLab
+from test.google import storage_rules
+from test.lab.gceapi import conditions
+from test.lab.gceapi.errors import Refusal
 from test.lab.gceapi.identity import CLOUD
 from test.lab.gceapi.service import PROJECT
 
@@ -36,9 +42,39 @@ class Metadata:
         handler.out(200 if known else 404, told.get(handler.path, ""), {"Metadata-Flavor": "Google", "Content-Type": "application/json"})
 
 
+class BoundBucket:
+    """The lab's bucket as a task finds it, who may there what its account's roles let in. `refused`:
+    (right, resource) of each request that they do not."""
+
+    def __init__(self, lab):
+        self.lab, self.refused = lab, []
+
+    def needs(self, handler):
+        """[(right, type, name)]"""
+        call = storage_rules.Call(handler.command, handler.path, handler.headers.items())
+        found = re.search(r"/b/([^/?]+)(?:/o/([^/?]+))?", handler.path)
+        key = urllib.parse.unquote(found[2] or call.asked.get("name", ""))
+        on = conditions.of_storage(call.name, found[1], key)
+        return [(right, *each) for right in storage_rules.permissions([call.name]) for each in on]
+
+    def __call__(self, handler):
+        text = handler.body()
+        for right, *on in self.needs(handler):
+            if not self.lab.serverless.may(self.lab.metadata.email, right, (), [on]):
+                self.refused.append((right, on[1]))
+                told = Refusal(403, f"{self.lab.metadata.email} does not have {right} access to {on[1]}.", "forbidden")
+                return handler.out(403, json.dumps(told.body()), {"Content-Type": "application/json"})
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.lab.gcs.endpoint).netloc, timeout=60)
+        connection.request(handler.command, handler.path, text, {name: value for name, value in handler.headers.items() if name != "Host"})
+        answer = connection.getresponse()
+        dropped = ("connection", "transfer-encoding", "content-length")
+        headers = {name: value for name, value in answer.getheaders() if name.lower() not in dropped}
+        return handler.out(answer.status, answer.read(), headers)
+
+
 class AwayLab(GceLab):
     """`serverless`, `registry`: see test/lab. `job(world)`: the job of Cloud Run of its ledger.
-    `tick(world)`: what a run of it came to."""
+    `tick(world)`: what a run of it came to. `bound`: see BoundBucket."""
 
     def __enter__(self):
         super().__enter__()
@@ -50,8 +86,9 @@ class AwayLab(GceLab):
         self.serverless = Serverless(self.identity, self.api, self.registry.host)
         self.serverless.forget = self.registry.forget
         self.metadata = Metadata(self.identity)
-        self.servers = [Server(self.serverless, host=ADDRESS), Server(self.metadata, host=ADDRESS)]
-        self.api.may = self.serverless.may
+        self.bound = BoundBucket(self)
+        self.servers = [Server(each, host=ADDRESS) for each in (self.serverless, self.metadata, self.bound)]
+        self.api.may = self.below.vault.may = self.serverless.may
         self.holder = tempfile.TemporaryDirectory(prefix="stoker-run-")
         self.engine = None
         return self
@@ -115,9 +152,10 @@ class AwayLab(GceLab):
         token = self.identity.issue(OWN, [CLOUD]).text
         self.podman().run("pull", "--quiet", f"--cert-dir={certificates}", f"--creds=oauth2accesstoken:{token}", image)
 
-    def tick(self, world, ends_after=None, **more):
-        """(exit code, what it told or None, all that it said). `ends_after`: seconds until SIGTERM.
-        `more`: variables in place of the job's."""
+    def tick(self, world, ends_after=None, ends_by="TERM", watch=None, **more):
+        """(exit code, what it told or None, all that it said). `ends_after`: seconds until it gets the
+        signal `ends_by`. `watch(pid)`: called meanwhile, in a thread. `more`: variables in place of
+        the job's."""
         execution = self.job(world)["template"]
         task = execution["template"]
         container = task["containers"][0]
@@ -134,12 +172,16 @@ class AwayLab(GceLab):
             "CLOUD_RUN_TASK_COUNT": "1",
             "GCE_METADATA_HOST": f"{ADDRESS}:{self.servers[1].port}",
             **{each["name"]: each["value"] for each in container["env"]},
+            "STORAGE_EMULATOR_HOST": f"http://{ADDRESS}:{self.servers[2].port}",
             **more,
         }
         words = [f"--env={key}={value}" for key, value in variables.items()]
-        timer = threading.Timer(ends_after or 0, lambda: self.podman().run("kill", "--signal=TERM", name, check=False))
+        timer = threading.Timer(ends_after or 0, lambda: self.podman().run("kill", f"--signal={ends_by}", name, check=False))
         if ends_after is not None:
             timer.start()
+        watcher = threading.Thread(target=lambda: watch(self.pid(name)))
+        if watch:
+            watcher.start()
         begun = time.monotonic()
         done = self.podman().run(
             "run",
@@ -154,8 +196,21 @@ class AwayLab(GceLab):
         )
         self.took = time.monotonic() - begun
         timer.cancel()
+        if watch:
+            watcher.join()
         told = json.loads(done.stdout) if done.stdout.startswith("{") else None
         return done.returncode, told, done.stdout + done.stderr
+
+    def pid(self, name):
+        """Of what a container runs, once it does; 0 = it never did."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            done = self.podman().run("inspect", "--format={{.State.Pid}} {{.State.Status}}", name, check=False)
+            number, _, state = done.stdout.strip().partition(" ")
+            if done.returncode == 0 and state in ("running", "exited"):
+                return int(number)
+            time.sleep(0.02)
+        return 0
 
     def copied(self, machine, name, labels):
         """A machine like it, which somebody else has made."""

@@ -23,6 +23,8 @@ constexpr Duration kTurnSlack = Duration::Seconds(30);
 constexpr Duration kUnlisted = Duration::Minutes(10);
 // After the last moment at which a request may be sent, what it has made shows within this.
 constexpr Duration kAppears = Duration::Minutes(1);
+// A run that is cut off has noted which job it had come to, so long before at most.
+constexpr Duration kNoteEvery = Duration::Seconds(20);
 // A job of which the record was changed is looked at again at once, so often.
 constexpr int kMostRounds = 4;
 constexpr Duration kSayIt = Duration::Seconds(5);  // what became of what was sent
@@ -35,8 +37,12 @@ void Add(std::vector<std::string>* lines, std::string line) {
 // The note of this reconciler while it is this run's turn.
 class Turn {
  public:
-  Turn(Ledger& ledger, std::string provider, AwayRead read)
-      : ledger_(ledger), provider_(std::move(provider)), read_(std::move(read)) {}
+  Turn(Ledger& ledger, Clock& clock, std::string provider, AwayRead read)
+      : ledger_(ledger),
+        clock_(clock),
+        provider_(std::move(provider)),
+        read_(std::move(read)),
+        written_(clock.Mono()) {}
 
   Status Take(const AwayCall& call) {
     const AwayNote& now = read_.note;
@@ -45,6 +51,7 @@ class Turn {
       return Status(Code::kBusy, "another run looks after the jobs until " +
                                      FormatRfc3339(now.turn_until) + " at the latest");
     }
+    read_.note.cut_off = now.turn.empty() ? 0 : std::clamp(now.cut_off, 0, 1'000) + 1;
     read_.note.turn = call.id;
     read_.note.turn_until = read_.store_now + call.left() + kTurnSlack;
     std::erase_if(read_.note.asked,
@@ -53,6 +60,12 @@ class Turn {
     if (taken.ok()) id_ = call.id;
     if (!taken.Is(Code::kConflict)) return taken;
     return Status(Code::kBusy, "another run was quicker to look after the jobs");
+  }
+
+  // `job` is begun. That it cannot be noted, Finish says.
+  void Reach(const std::string& job) {
+    read_.note.after = job;
+    if (clock_.Mono() - written_ >= kNoteEvery) (void)Write();
   }
 
   Status Keep(const std::string& what, int machines) {
@@ -69,6 +82,7 @@ class Turn {
   Status Finish(const AwayCall& call, const AwayReport& report, bool looked) {
     AwayNote& note = read_.note;
     note.turn.clear();
+    note.cut_off = 0;
     note.version = call.version;
     if (looked) note.looked = read_.store_now;
     if (report.swept) note.swept = read_.store_now;
@@ -81,6 +95,7 @@ class Turn {
 
  private:
   Status Write() {
+    written_ = clock_.Mono();
     if (BugIsOn("away-turn-ignored")) {
       STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
       read_.version = newest.version;
@@ -102,9 +117,11 @@ class Turn {
   }
 
   Ledger& ledger_;
+  Clock& clock_;
   const std::string provider_;
   std::string id_;  // of this run, once it is its turn
   AwayRead read_;
+  MonoTime written_;
 };
 
 // The job of a machine of this ledger; "" = the provider knows of none such.
@@ -181,7 +198,7 @@ class Run {
   bool Enough() const { return call_.left() < kReserve; }
 
   // Those first that a run before had no time for: whatever a look costs, each job has its turn.
-  Status All(const std::string& after) {
+  Status All(const std::string& after, const std::function<void(const std::string&)>& begins) {
     int seen = 0;
     std::string last = after;
     STOKER_ASSIGN(const AllJobsResult result,
@@ -193,7 +210,12 @@ class Run {
                         Take(id, pass);
                         if (pass.ok() && pass->changed) Again(id);
                       },
-                      [&] { return Enough(); }, after));
+                      [&](const std::string& next) {
+                        if (Enough()) return true;
+                        begins(next);
+                        return false;
+                      },
+                      after));
     report_.what = "all jobs";
     report_.active = result.active;
     report_.left = result.active - seen;
@@ -234,6 +256,16 @@ class Run {
   const AwayCall& call_;
   AwayReport& report_;
 };
+
+// Where the looks go on. Where two runs in a row were cut off, a job that they had come to may be
+// why, and others are to have their turn: anywhere.
+std::string FirstBehind(Ledger& ledger, const AwayRead& read) {
+  if (read.note.cut_off < 2) return read.note.after;
+  const auto ids = ActiveJobs(ledger);
+  if (!ids.ok() || ids->empty()) return read.note.after;
+  const auto number = static_cast<uint64_t>(read.store_now.ms / 1000);
+  return (*ids)[number % ids->size()];
+}
 
 void SweepNow(Ledger& ledger, Broker& broker, AwayReport* report) {
   const auto swept = SweepProvider(ledger, broker, {});
@@ -276,7 +308,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
       return report;
     }
   }
-  Turn turn(ledger, provider, std::move(before));
+  Turn turn(ledger, clock, provider, std::move(before));
   STOKER_TRY(turn.Take(call));
   BoundUse use;
   use.bound = call.bound;
@@ -309,11 +341,16 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
     const bool due = turn.read().store_now - note.swept >= kAwaySweepEvery;
     if (due && !report.swept && !run.Enough()) SweepNow(ledger, broker, &report);
   };
-  // Looks that take all the time that there is would leave none for it.
-  if (!note.after.empty()) sweep();
+  const std::string after = FirstBehind(ledger, turn.read());
+  if (note.cut_off > 0) {
+    Add(&report.troubles, "the run before was cut off in its middle; this one begins behind " +
+                              (after.empty() ? "no job" : Printable(after)));
+  }
+  // Looks that take all the time that there is would leave none for it; nor may it take theirs.
+  if (!note.after.empty() && note.cut_off == 0) sweep();
   Status looked;
   if (job.empty()) {
-    looked = run.All(note.after);
+    looked = run.All(after, [&turn](const std::string& next) { turn.Reach(next); });
   } else {
     run.One(job);
   }

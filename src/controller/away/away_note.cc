@@ -35,6 +35,7 @@ void Fields(A& a, T& t) {
   a("swept", t.swept);
   a("did", t.did);
   a("after", t.after);
+  a("cut_off", t.cut_off);
   a("asked", t.asked);
 }
 

@@ -36,6 +36,7 @@ struct AwayNote {
   WallTime swept;
   std::string did;    // the last run, for people
   std::string after;  // the job that had the last turn of a run that had no time for all; "" = none
+  int cut_off = 0;    // runs in a row, up to this one's turn, that ended in their middle
   std::vector<AwayAsked> asked;
   std::string extra;  // unknown members, as JSON; preserved
 };

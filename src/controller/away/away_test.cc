@@ -130,6 +130,7 @@ class AwayTest : public ControllerTest {
     EXPECT_TRUE(report.ok()) << report.status().ToString();
     return report.value_or(AwayReport());
   }
+  void IsCutOff(int number, Duration each);
   AwayNote Note() { return ReadAway(*ledger_, "local")->note; }
   // A machine of the ledger, which no job of it asked for.
   void Stands(const std::string& id, const std::string& job = "another") {
@@ -524,6 +525,48 @@ TEST_F(AwayTest, TheNextRunBeginsWhereTheTimeWasOver) {
   left_ = Duration::Seconds(100);
   EXPECT_EQ(Look().left, 0);
   EXPECT_EQ(Note().after, "");
+}
+
+// A run that dies before it begins its job number `number` (from 1), `each` after the one before.
+void AwayTest::IsCutOff(int number, Duration each) {
+  AwayCall call = Call();
+  int asked = -1;  // its turn asks once
+  call.left = [&asked, number, each, this] {
+    if (++asked == number) throw std::runtime_error("killed");
+    if (asked > 0) clock_.now += each.ms;
+    return Duration::Seconds(200);
+  };
+  EXPECT_THROW((void)LookAway(*ledger_, broker_, clock_, call), std::runtime_error);
+  clock_.now += 5 * 60'000;
+}
+
+TEST_F(AwayTest, ARunThatIsCutOffIsGoneOnWith) {
+  for (int n = 1; n <= 6; ++n) Submit("", 1, "job" + std::to_string(n));
+  Look();
+  clock_.now += 60'000;
+  IsCutOff(7, Duration::Seconds(15));
+  const std::string noted = Note().after;
+  EXPECT_GT(noted, "job1") << "it has noted one of those that it began";
+  EXPECT_NE(Note().turn, "");
+  const AwayReport report = Look();
+  ASSERT_FALSE(report.troubles.empty());
+  const std::string said = "cut off in its middle; this one begins behind " + noted;
+  EXPECT_NE(report.troubles.front().find(said), std::string::npos) << report.troubles.front();
+  EXPECT_EQ(report.passed, 6);
+  EXPECT_EQ(Note().cut_off, 0);
+  EXPECT_TRUE(Look().troubles.empty());
+}
+
+TEST_F(AwayTest, AJobThatEndsEachRunLeavesTheOthersTheirTurn) {
+  for (int n = 1; n <= 6; ++n) Submit("", 1, "job" + std::to_string(n));
+  std::set<std::string> begun;
+  for (int run = 0; run < 40; ++run) {
+    IsCutOff(2, Duration::Seconds(30));  // the job after the first
+    begun.insert(Note().after);
+    clock_.now += 1'000;
+  }
+  EXPECT_EQ(begun.size(), 6U);
+  EXPECT_EQ(broker_.sweeps, 0) << "nor does a sweep come before them";
 }
 
 TEST_F(AwayTest, WhatANewerStokerWroteIsLeftAloneAndSaid) {

@@ -9,7 +9,7 @@ import traceback
 import urllib.parse
 
 from test.lab import going_wrong
-from test.lab.gceapi import errors, partial
+from test.lab.gceapi import conditions, errors, partial
 from test.lab.gceapi.discovery import discovery
 from test.lab.gceapi.errors import Refusal
 from test.lab.gceapi.permissions import needed
@@ -148,7 +148,8 @@ class Front:
         told = (body or {}).get("instanceProperties", body or {})
         acts_as = [each["email"] for each in told.get("serviceAccounts", [])]
         for each in entry["permissions"]:
-            if each in self.api.denied or not self.api.may(entry["email"], each, acts_as):
+            on = conditions.of_compute(each, params, body) if each.startswith("compute.") else []
+            if each in self.api.denied or not self.api.may(entry["email"], each, acts_as, on):
                 place = "/".join(
                     [
                         "projects",

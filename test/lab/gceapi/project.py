@@ -50,8 +50,8 @@ class Project:
                 found |= set(role["includedPermissions"]) if role else GOOGLES[each["role"]]
         return found
 
-    def may(self, email, permission, acts_as=()):
-        """`acts_as`: accounts, for iam.serviceAccounts.actAs."""
+    def may(self, email, permission, acts_as=(), on=()):
+        """`acts_as`: accounts, for iam.serviceAccounts.actAs. `on`: what it is about (conditions.py)."""
         if email == self.owner:
             return True
         if permission.startswith("iam."):

@@ -3,8 +3,8 @@
 Scheduler, accounts and roles of IAM, and the project's policy. Each request is read by Google's
 discovery documents, and so is each answer. Each service is below a folder of its own: /run/v2/….
 
-What is bound counts for the account that is made: may(). Not played: that rights take a minute to
-be known, and inheritance. Sources: the pages of the methods; "IAM permissions" of each service;
+What is bound counts for the account that is made, under its condition: may(). Not played: that rights
+take a minute to be known, and inheritance. Sources: the pages of the methods; "IAM permissions" of each service;
 "Deleting a custom role": its name stays, and undelete brings it back."""
 
 import json
@@ -15,7 +15,7 @@ import time
 import traceback
 import urllib.parse
 
-from test.lab.gceapi import errors
+from test.lab.gceapi import conditions, errors
 from test.lab.gceapi.discovery import discovery
 from test.lab.gceapi.errors import Refusal
 from test.lab.gceapi.service import PROJECT
@@ -386,13 +386,15 @@ class Serverless:
                 found.append((rights, each.get("condition", {}).get("expression", "")))
         return found
 
-    def may(self, email, permission, acts_as=()):
-        """As Compute.may: of the accounts that were made here alone; who else asks may all."""
+    def may(self, email, permission, acts_as=(), on=()):
+        """As Compute.may: of the accounts that were made here alone; who else asks may all. `on`:
+        [(type, name)] that it is about, each of which a condition must let in."""
         if email not in self.held["accounts"]:
             return True
         if permission == "iam.serviceAccounts.actAs":
             return all(any(permission in rights for rights, _ in self.granted("account " + each, email)) for each in acts_as)
-        return any(permission in rights for rights, _ in self.granted(f"project {PROJECT}", email))
+        bound = [condition for rights, condition in self.granted(f"project {PROJECT}", email) if permission in rights]
+        return bool(bound) and all(any(conditions.holds(each, *what) for each in bound) for what in on)
 
     def left(self, word):
         """By the lists, and in the policies: all that names it."""

@@ -130,7 +130,7 @@ class Compute:
         self.own_images = []  # in the form of catalogue.IMAGES
         self.clock = Clock(lambda: self.world.lock)
         self.projects = {PROJECT}
-        self.may = lambda email, permission, acts_as: True  # project.py has one by what is bound
+        self.may = lambda email, permission, acts_as=(), on=(): True  # project.py has one by what is bound
         self.forget()
 
     def forget(self):

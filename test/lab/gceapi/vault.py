@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.parse
 
-from test.lab.gceapi import errors
+from test.lab.gceapi import conditions, errors
 from test.lab.gceapi.discovery import discovery
 from test.lab.gceapi.errors import Refusal
 
@@ -40,6 +40,7 @@ class Vault:
         self.lock = threading.Lock()
         self.log, self.bugs = [], []
         self.away = False
+        self.may = lambda email, permission, acts_as=(), on=(): True  # as Compute's
 
     def __call__(self, handler):
         split = urllib.parse.urlsplit(handler.path)
@@ -79,7 +80,7 @@ class Vault:
         if found or (body and not method.request):
             raise Refusal(400, f"Invalid JSON payload received. {found}", "badRequest")
         for right in entry["permissions"]:
-            if right in self.api.denied:
+            if right in self.api.denied or not self.may(who.email, right, (), conditions.of_secrets(verb, name)):
                 raise Refusal(403, f"Permission '{right}' denied for resource '{name}' (or it may not exist).", "forbidden")
         with self.lock:
             return method.response, getattr(self, "do_" + verb.replace(".", "_"))(name, query, body)

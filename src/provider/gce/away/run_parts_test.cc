@@ -156,8 +156,15 @@ TEST(AskedOfGce, OtherPlacesAreRefused) {
 struct Services {
   std::set<std::string> held, silent;
   std::vector<std::string> ended;
+  int refuses = 0;  // a status, of all
+  int pauses = 0;
 
   Result<HttpResponse> Send(const HttpUrl& url, const HttpRequest& request) {
+    if (refuses != 0) {
+      const Json error = {{"code", refuses},
+                          {"message", "a@p.iam.gserviceaccount.com: (or it may not exist)"}};
+      return HttpResponse{refuses, {}, Json({{"error", error}}).dump()};
+    }
     if (silent.contains(url.host)) return Status(Code::kUnavailable, "silent");
     if (Has(request.target, "IamPolicy")) return HttpResponse{200, {}, "{}"};
     const std::string thing = url.host + request.target;
@@ -167,7 +174,11 @@ struct Services {
     return HttpResponse{200, {}, "{}"};
   }
   AwayTaken Take(const gce::RunTaking& taking) {
-    gce::ServiceAsker asker(
+    gce::ServiceAsker asker = Asker();
+    return gce::TakeAway(asker, taking);
+  }
+  gce::ServiceAsker Asker() {
+    return gce::ServiceAsker(
         [this](const std::string& service) -> Result<std::shared_ptr<gce::ComputeApi>> {
           gce::ComputeApiOptions options;
           options.token = [] { return Result<GoogleToken>(GoogleToken{}); };
@@ -179,14 +190,26 @@ struct Services {
           };
           return std::make_shared<gce::ComputeApi>(std::move(options));
         },
-        [] {});
-    return gce::TakeAway(asker, taking);
+        [this] { ++pauses; });
   }
 };
 
 constexpr char kRunJob[] = "run/v2/projects/p/locations/us-central1/jobs/stoker-away-l1";
 constexpr char kSchedule[] =
     "cloudscheduler/v1/projects/p/locations/us-central1/jobs/stoker-away-l1";
+
+// Google says the same of an account that is not known everywhere yet.
+TEST(ServiceAsker, ARightThatLacksIsSaidWithinHalfAMinute) {
+  Services services;
+  gce::ServiceAsker asker = services.Asker();
+  services.refuses = 403;
+  EXPECT_FALSE(asker.Do(gce::GetRunJob(kNames)).ok());
+  EXPECT_EQ(services.pauses, 9);
+  services.pauses = 0;
+  services.refuses = 400;
+  EXPECT_FALSE(asker.Do(gce::GetRunJob(kNames)).ok());
+  EXPECT_EQ(services.pauses, 39);
+}
 
 TEST(TakeAwayOfRun, WhatStartsItGoesFirstAndTheJobLast) {
   Services services;

@@ -15,13 +15,16 @@ using Json = nlohmann::json;
 
 // With three seconds between two: "a minute or more until rights are known everywhere".
 constexpr int kSettleTries = 40;
+constexpr int kDeniedTries = 10;
 constexpr int kPolicyTries = 10;
 
-// Of an account that was made a moment ago.
-bool IsYoung(const Failure& failure) {
+// How often to ask where that is the answer: again of an account that was made a moment ago. A 403
+// says as well that a right lacks, which whoever asks is to hear within half a minute.
+int TriesOf(const Failure& failure) {
   const bool unknown = failure.message.find("not exist") != std::string::npos &&
                        failure.message.find(".iam.gserviceaccount.com") != std::string::npos;
-  return unknown && (failure.status == 400 || failure.status == 403);
+  if (!unknown) return 1;
+  return failure.status == 400 ? kSettleTries : failure.status == 403 ? kDeniedTries : 1;
 }
 
 // "v2/projects/…/operations/…" of what an answer says has begun; "" = it is no operation.
@@ -53,7 +56,7 @@ Result<std::string> ServiceAsker::Do(const ServiceCall& call, std::initializer_l
     }
     const Failure& failure = *reply.failure;
     if (std::find(also.begin(), also.end(), failure.status) != also.end()) return std::string();
-    if (!IsYoung(failure) || time >= kSettleTries) {
+    if (time >= TriesOf(failure)) {
       return StatusOf(call.service + ": " + Described(call.call), failure);
     }
     pause_();
@@ -100,7 +103,7 @@ Status ServiceAsker::Bind(const PolicyOf& of, const std::string& email,
     STOKER_ASSIGN(const Reply done, Ask(set));
     if (!done.failure) return Status::Ok();
     const bool other = done.failure->status == 409 && time < kPolicyTries;
-    if (!other && !(IsYoung(*done.failure) && time < kSettleTries)) {
+    if (!other && time >= TriesOf(*done.failure)) {
       return StatusOf(of.service + ": " + Described(set.call), *done.failure);
     }
     pause_();

@@ -3,7 +3,7 @@
 
 #include "provider/ec2/away/lambda_host.h"
 #include "provider/ec2/away/lambda_main.h"
-#include "provider/ec2/ec2_broker.h"
+#include "provider/ec2/broker/ec2_broker.h"
 #include "provider/ec2/ec2_platform.h"
 #include "provider/ec2/lines/cloudwatch.h"
 #include "provider/ec2/lines/sns.h"

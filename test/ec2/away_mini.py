@@ -49,7 +49,7 @@ class MiniLab(Ec2Lab):
         """Machines are the lab's and the bucket moto's; all else is ministack's."""
         found = super().env(keys)
         found["AWS_ENDPOINT_URL_EC2"] = found["AWS_ENDPOINT_URL"]
-        for service in ("IAM", "LAMBDA", "EVENTS", "LOGS"):
+        for service in ("IAM", "LAMBDA", "EVENTBRIDGE", "CLOUDWATCH_LOGS"):
             found["AWS_ENDPOINT_URL_" + service] = self.mini.endpoint
         return found
 

@@ -4,7 +4,7 @@
 jobs run under them, and with any one action less something fails that did not. The lab's API judges
 each request by the policy of who signed it (ec2api/rights.py).
 
-    permits.py [PART…]      lint, submitter, node, doctor
+    permits.py [PART…]      lint, submitter, node, doctor, role
     permits.py submitter/RIGHT      only without that one"""
 
 import copy
@@ -204,8 +204,13 @@ def submits(lab, world):
     return came, words
 
 
-UNTRIED = ("ec2:DeleteVolume", "ec2-instance-connect:SendSSHPublicKey")
-SWEEPS = (*UNTRIED, "ec2:RevokeSecurityGroupIngress", "ec2:DeleteSecurityGroup")  # leftovers.py, kept.py
+# leftovers.py, kept.py
+SWEEPS = (
+    "ec2:DeleteVolume",
+    "ec2-instance-connect:SendSSHPublicKey",
+    "ec2:RevokeSecurityGroupIngress",
+    "ec2:DeleteSecurityGroup",
+)
 
 # Who lacks these is not refused anything: less is said. Held by ec2_resolve_test.cc, no_way.py and
 # test/cloud/paste.py.
@@ -324,27 +329,38 @@ def lease(lab, check, policy, owner):
     lab.below.client("ec2").terminate_instances(InstanceIds=[other])
 
 
+def looked(world):
+    """What doctor says, by what it is of."""
+    return {each["what"]: each for each in world.json("doctor", "--infra", f"aws/{REGION}", ok=(0, 1))}
+
+
+MAKES = ("SendSSHPublicKey", "PutParameter", "DeleteParameter")  # with no key; and what is put is removed
+
+
 def test_doctor(lab, check):
     fresh(lab)
     policy = printed(lab)["submitter"]
     with lab.world("checkup", lab.user("fit", policy)) as world:
         since = len(lab.log)
-        told = {f["what"]: f for f in world.json("doctor", "--infra", f"aws/{REGION}", ok=(0, 1))}
+        told = looked(world)
         bad = [each for each in told.values() if each["level"] == "bad"]
         check("with the printed rights nothing lacks", not bad and told["ec2:RunInstances"]["level"] == "ok", told)
         made = [e for e in lab.log[since:] if e.get("asked") and not e["asked"].get("DryRun") and not e["action"].startswith("Describe")]
         check("nothing is made to find that out", not made and not lab.machines(), made)
         check("what needs a machine is said to be unknown", told["ec2:TerminateInstances"]["level"] == "note", told)
         job = json.loads(run(world, "--instance-type", "m5.large").stdout)["id"]
-        told = {f["what"]: f for f in world.json("doctor", "--infra", f"aws/{REGION}", ok=(0, 1))}
-        check(
-            "with a machine that is known, too",
-            all(told[f"ec2:{each}"]["level"] == "ok" for each in ("TerminateInstances", "StartInstances", "AuthorizeSecurityGroupIngress")),
-            told,
-        )
-        check("and the machine lives", len(lab.machines(job)) == 1)
+        since = len(lab.log)
+        told = looked(world)
+        unknown = [action for _, action in actions(policy) if told.get(action, {"level": "ok"})["level"] != "ok"]
+        check("with a machine that is known, too, but for who may not simulate", unknown == ["iam:SimulatePrincipalPolicy"], told)
+        check("and the machine lives", len(lab.machines(job)) == 1 and not lab.ec2.sent_keys, lab.ec2.sent_keys)
+        changed = [e for e in lab.log[since:] if not e["action"].startswith(("Describe", "Get", "List", *MAKES))]
+        changed = [e["action"] for e in changed if not (e.get("asked") or {}).get("DryRun")]
+        check("nothing is changed to find that out", set(changed) <= {"SimulatePrincipalPolicy"}, changed)
+        check("installer's are named, and why they are not tried", "lambda:CreateFunction" in told["installer.json"]["text"], told)
+        check("so are the bucket's", "s3:PutObject" in told["bucket"]["text"], told)
         for number, (at, action) in enumerate(actions(policy)):
-            if action in UNTRIED or action.startswith("iam:Simulate"):  # without it less is known
+            if action.startswith("iam:Simulate"):  # without it less is known: below
                 continue
             world.env.update(lab.env(lab.user(f"dless{number}", without(policy, at, action))))
             done = world.stoker("doctor", "--infra", f"aws/{REGION}")
@@ -355,6 +371,51 @@ def test_doctor(lab, check):
             )
         world.env.update(lab.env())
         world.stoker("cancel", "--no-wait", job)
+
+
+ROLE_FILES = {"node": "node.json", "node-logs": "logs: {cloud: true}", "images": "images of ECR"}
+
+
+def half(policy, odd):
+    """(with each second action taken away, these)."""
+    less, gone = copy.deepcopy(policy), []
+    for number, statement in enumerate(less["Statement"]):
+        listed = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+        gone += [each for at, each in enumerate(listed) if (number + at) % 2 == odd]
+        statement["Action"] = [each for at, each in enumerate(listed) if (number + at) % 2 != odd]
+    return less, sorted(set(gone))
+
+
+def test_role(lab, check):
+    """What doctor says of the role of the machines, by IAM's simulator."""
+    with lab.world("roles") as world:
+        rights = world.json("doctor", "--iam", "--infra", f"aws/{REGION}")
+        world.env.update(lab.env(lab.user("asks", rights["submitter"])))
+        told = looked(world)
+        for name, what in ROLE_FILES.items():
+            named = half(rights[name], 0)[1] + half(rights[name], 1)[1]
+            row = told[what]
+            check(f"where nobody may simulate, each right of {name}.json is named", all(each in row["text"] for each in named), row)
+            check("  as not known", row["level"] == "note" and "not known" in row["text"], row)
+        lab.front.roles["stoker"] = {"Statement": [each for name in ROLE_FILES for each in rights[name]["Statement"]]}
+        told = looked(world)
+        bad = {what: told[what] for what in ("role of the machines", *ROLE_FILES.values()) if told[what]["level"] != "ok"}
+        asks = told["iam:SimulatePrincipalPolicy"]["level"]
+        check("a role with the printed rights has all, and may be asked about", not bad and asks == "ok", (bad, asks))
+        for odd in (0, 1):
+            less = {name: half(rights[name], odd) for name in ROLE_FILES}
+            lab.front.roles["stoker"] = {"Statement": [each for policy, _ in less.values() for each in policy["Statement"]]}
+            told = looked(world)
+            for name, what in ROLE_FILES.items():
+                said = told[what]["text"].partition("may not ")[2].partition(": ")[0]
+                gone = less[name][1]
+                check(f"each second right of {name}.json is said to lack", sorted(said.split(", ")) == gone, (gone, told[what]))
+        decides = {"Effect": "Allow", "Action": "ec2:StartInstances", "Resource": "*"}
+        decides["Condition"] = {"StringEquals": {"aws:SourceVpc": "vpc-1"}}
+        lab.front.roles["stoker"]["Statement"] = [decides]
+        said = looked(world)["node.json"]["text"]
+        check("one that a request decides is said to be open", "may or may not, as a request is, ec2:StartInstances" in said, said)
+        del lab.front.roles["stoker"]
 
 
 if __name__ == "__main__":

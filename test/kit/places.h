@@ -2,7 +2,7 @@
 // For tests of job files that link no registry: the words of all places are known.
 #pragma once
 
-#include "provider/ec2/ec2_broker.h"
+#include "provider/ec2/broker/ec2_broker.h"
 #include "provider/gce/broker/gce_broker.h"
 #include "provider/slurm/slurm_broker.h"
 #include "provider/ssh/ssh_broker.h"

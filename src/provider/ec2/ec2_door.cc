@@ -135,8 +135,7 @@ Status CloseEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& ru
   return why.Is(Code::kNotFound) ? Status::Ok() : why;
 }
 
-Status SendEc2Key(ec2::AwsApi& api, const Ec2Door& door, const std::string& user,
-                  const std::string& public_key) {
+ec2::Call Ec2KeyCall(const Ec2Door& door, const std::string& user, const std::string& public_key) {
   ec2::Call call{"ec2-instance-connect", door.region, "SendSSHPublicKey"};
   call.json = nlohmann::json{
       {"InstanceId", door.id},
@@ -144,7 +143,12 @@ Status SendEc2Key(ec2::AwsApi& api, const Ec2Door& door, const std::string& user
       {"SSHPublicKey", public_key},
       {"AvailabilityZone",
        door.zone}}.dump();
-  STOKER_ASSIGN(const ec2::Reply reply, api.Repeat(call));
+  return call;
+}
+
+Status SendEc2Key(ec2::AwsApi& api, const Ec2Door& door, const std::string& user,
+                  const std::string& public_key) {
+  STOKER_ASSIGN(const ec2::Reply reply, api.Repeat(Ec2KeyCall(door, user, public_key)));
   if (!reply.failure) return Status::Ok();
   return ec2::StatusOf("sending a key to " + door.id, *reply.failure);
 }

@@ -39,6 +39,9 @@ Result<std::string> OpenEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std
 // Ok when it is gone already.
 Status CloseEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& rule);
 
+// What SendEc2Key asks.
+ec2::Call Ec2KeyCall(const Ec2Door& door, const std::string& user, const std::string& public_key);
+
 // For a minute `user` may come with `public_key` (one line), where the image has EC2 Instance
 // Connect.
 Status SendEc2Key(ec2::AwsApi& api, const Ec2Door& door, const std::string& user,

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 from test.door import DENIED
 from test.lab.ec2api.errors import Refusal
 from test.lab.ec2api.front import Front
-from test.lab.ec2api.rights import allows
 
 SPACE = "{https://iam.amazonaws.com/doc/2010-05-08/}"
 READS = ("Get", "List")
@@ -60,21 +59,13 @@ class Bound:
         return [statement for each in documents for statement in each["Statement"]]
 
 
-def of_members(given, name):
-    return [given[each] for each in sorted(given) if each.startswith(f"{name}.member.")]
-
-
 class AccountFront(Front):
-    simulates = True
-
     def __init__(self, ec2, keyring, log):
         super().__init__(ec2, keyring, log)
         self.rights.policies = Bound(ec2.behind, keyring)
 
     def pass_on(self, handler, body):
         given = dict(urllib.parse.parse_qsl(body.decode(errors="replace")))
-        if given.get("Action") == "SimulatePrincipalPolicy":
-            return 200, {"Content-Type": "text/xml"}, self.simulate(given)
         told = super().pass_on(handler, body)
         if given.get("Version") == "2010-05-08" and not given.get("Action", "").startswith(READS):
             self.rights.policies.changed()
@@ -82,23 +73,8 @@ class AccountFront(Front):
                 self.learn(told[2])
         return told
 
-    def simulate(self, given):
-        """ "SimulatePrincipalPolicy", IAM's reference; of a role, on one resource."""
-        policy = {"Statement": self.rights.policies.of("role", given["PolicySourceArn"].rpartition("/")[2])}
-        (resource,) = of_members(given, "ResourceArns")
-        told = ""
-        for action in of_members(given, "ActionNames"):
-            decision = "allowed" if allows(policy, action, resource, {}) else "implicitDeny"
-            told += (
-                f"<member><MatchedStatements/><MissingContextValues/><EvalResourceName>{resource}</EvalResourceName>"
-                f"<EvalActionName>{action}</EvalActionName><EvalDecision>{decision}</EvalDecision></member>"
-            )
-        name = "SimulatePrincipalPolicy"
-        return (
-            f'<{name}Response xmlns="{SPACE[1:-1]}"><{name}Result><EvaluationResults>{told}</EvaluationResults>'
-            f"<IsTruncated>false</IsTruncated></{name}Result><ResponseMetadata><RequestId>lab</RequestId></ResponseMetadata>"
-            f"</{name}Response>"
-        ).encode()
+    def role_policy(self, name):
+        return {"Statement": self.rights.policies.of("role", name)}
 
     def learn(self, answer):
         key = next(ElementTree.fromstring(answer).iter(f"{SPACE}AccessKey"))

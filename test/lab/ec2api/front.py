@@ -12,7 +12,7 @@ import traceback
 import urllib.parse
 
 from test.lab import going_wrong
-from test.lab.ec2api import connect, query, rights
+from test.lab.ec2api import connect, query, rights, simulator
 from test.lab.ec2api.errors import DRY_RUN, Refusal
 from test.lab.ec2api.faults import refusal
 from test.lab.ec2api.service import MOTOS, OURS
@@ -24,14 +24,13 @@ NOT_PASSED_ON = ("connection", "content-length", "transfer-encoding", "date", "s
 
 
 class Front:
-    simulates = False  # account.py has one that does
-
     def __init__(self, ec2, keyring, log):
         self.ec2 = ec2
         self.keyring = keyring
         self.log = log  # a list of what was asked, for tests
         self.bugs = []  # of the lab itself
         self.rights = rights.Rights()
+        self.roles = {}  # name -> policy, for whom IAM's simulator is asked
         self.local = threading.local()
         self.host = urllib.parse.urlsplit(ec2.behind.endpoint).netloc
 
@@ -61,6 +60,9 @@ class Front:
                 if scope.service == connect.SERVICE:
                     answer = connect.call(self.ec2, scope.region, entry["action"], body)
                     status, headers = 200, {"Content-Type": "application/x-amz-json-1.1"}
+                elif entry["action"] == "SimulatePrincipalPolicy":
+                    given = dict(urllib.parse.parse_qsl(body.decode(errors="replace")))
+                    status, headers, answer = 200, XML, simulator.answer(given, self.role_policy)
                 else:
                     status, headers, answer = self.pass_on(handler, body)
                 entry["status"] = status
@@ -90,8 +92,11 @@ class Front:
             given, code = dict(urllib.parse.parse_qsl(text)), "AccessDenied"
         wanted = rights.asks_of_others(self.ec2, scope.region or "us-east-1", scope.service, action, given)
         self.rights.check(scope.key, wanted, code)
-        if action == "SimulatePrincipalPolicy" and not self.simulates:
+
+    def role_policy(self, name):
+        if name not in self.roles:
             raise Refusal("AccessDenied", "Nobody may simulate here: the lab's machines have rights without policies", 403)
+        return self.roles[name]
 
     def ec2_call(self, handler, scope, body, entry):
         given = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True))

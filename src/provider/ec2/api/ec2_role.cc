@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/api/ec2_role.h"
 
+#include <algorithm>
+#include <map>
 #include <pugixml.hpp>
 #include <vector>
 
@@ -21,6 +23,34 @@ constexpr char kInS3[] = "s3://";
 std::string AnObject(const std::string& role, const std::string& store_url) {
   const std::string partition = role.substr(0, role.find(':', 4));  // behind "arn:"
   return partition + ":s3:::" + store_url.substr(sizeof(kInS3) - 1) + "/x";
+}
+
+// What is said of each action, the worst where several statements have it. Errors: none of it is
+// known but the names.
+Status AskAll(ec2::AwsApi& api, const std::string& region, const std::string& role,
+              const std::string& policy, std::map<std::string, Said>* out) {
+  const std::vector<std::string> parts = Split(role, ':');  // arn, partition, iam, "", account
+  const std::string account = parts.size() > 4 ? parts[4] : "";
+  STOKER_ASSIGN(const auto questions, ec2::AskedOf(policy, region, account));
+  for (const ec2::AskedRole& question : questions) {
+    for (const std::string& action : question.actions) (*out)[action] = Said::kAllowed;
+  }
+  if (!StartsWith(role, "arn:")) return Status(Code::kInvalid, "that role is not told");
+  for (const ec2::AskedRole& question : questions) {
+    STOKER_ASSIGN(const ec2::Simulated told, ec2::Simulate(api, region, role, question));
+    for (const auto& [action, said] : told.told) {
+      (*out)[action] = ec2::Worse((*out)[action], said);
+    }
+  }
+  return Status::Ok();
+}
+
+std::string NamesOf(const std::map<std::string, Said>& asked, std::initializer_list<Said> which) {
+  std::vector<std::string> names;
+  for (const auto& [action, said] : asked) {
+    if (std::find(which.begin(), which.end(), said) != which.end()) names.push_back(action);
+  }
+  return Join(names, ", ");
 }
 
 std::string RoleName(const std::string& role) { return role.substr(role.rfind('/') + 1); }
@@ -75,9 +105,9 @@ RoleFound LookAtRole(ec2::AwsApi& api, const std::string& region, const std::str
                      const std::string& store_url) {
   if (!StartsWith(store_url, kInS3)) return {false, {}, "the store is in no bucket of S3"};
   if (!StartsWith(role, "arn:")) return {false, {}, "the role of the machines is not told"};
-  const auto told =
-      ec2::Simulate(api, region, role, {"s3:GetObject", "s3:PutObject", "s3:DeleteObject"},
-                    AnObject(role, store_url));
+  const auto told = ec2::Simulate(
+      api, region, role,
+      {{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"}, AnObject(role, store_url)});
   if (!told.ok()) return {false, {}, told.status().ToString()};
   if (told->outcome == Said::kAllowed) return {true, {}, ""};
   if (told->outcome == Said::kUnclear) {
@@ -115,15 +145,8 @@ Finding TellRole(ec2::AwsApi& api, const std::string& region, const std::string&
     finding.text = found.may.ToString();
     return finding;
   }
-  finding.text = RoleName(*role) + " may use the store";
-  const auto more = ec2::Simulate(api, region, *role, {"ec2:RunInstances"}, "*");
-  if (more.ok() && more->outcome != Said::kAllowed) {
-    finding.text += ", and not ask for machines (" + Join(more->lacks, ", ") +
-                    "): nodes do not replace one another; 'recovery: controller' is for that";
-    return finding;
-  }
   finding.level = "ok";
-  finding.text += more.ok() ? ", and ask for machines" : "";
+  finding.text = RoleName(*role) + " may use the store";
   return finding;
 }
 
@@ -133,38 +156,27 @@ std::vector<std::string> CloudLogActions() {
 }
 
 std::vector<Finding> TellRoleMore(ec2::AwsApi& api, const std::string& region,
-                                  const std::string& profile,
-                                  const std::vector<std::string>& topics) {
+                                  const std::string& role,
+                                  const std::vector<RolePolicy>& policies) {
   std::vector<Finding> all;
-  const auto role = ec2::RoleOfProfile(api, region, profile);
-  if (!role.ok() || !StartsWith(*role, "arn:")) return all;  // which TellRole says
-  const auto look = [&](const std::string& what, const std::vector<std::string>& actions,
-                        const std::string& on, const std::string& lacks) {
-    Finding finding{what, "note", ""};
-    const auto told = ec2::Simulate(api, region, *role, actions, on);
-    if (!told.ok()) {
-      finding.text =
-          "whether the role of the machines may is not known: " + told.status().ToString();
-    } else if (told->outcome == Said::kAllowed) {
-      finding = {what, "ok", "the role of the machines may (" + Join(actions, ", ") + ")"};
-    } else if (told->outcome == Said::kUnclear) {
-      finding.text = "whether the role of the machines may depends on what only a request has";
-    } else {
-      finding.text = "the role of the machines may not (" + Join(told->lacks, ", ") + "): " + lacks;
+  for (const RolePolicy& policy : policies) {
+    std::map<std::string, Said> asked;
+    const Status done = AskAll(api, region, role, policy.text, &asked);
+    if (!done.ok()) {
+      all.push_back({policy.what, "note",
+                     "whether the role of the machines may is not known: " +
+                         NamesOf(asked, {Said::kAllowed}) + ": " + done.ToString()});
+      continue;
     }
-    all.push_back(std::move(finding));
-  };
-  const std::vector<std::string> parts = Split(*role, ':');  // arn, partition, iam, "", account
-  const std::string account = parts.size() > 4 ? parts[4] : "";
-  look("logs: {cloud: true}", CloudLogActions(),
-       "arn:" + parts[1] + ":logs:" + region + ":" + account + ":log-group:/stoker/trial",
-       "lines of jobs that ask for it stay in the store alone; node-logs.json of 'stoker doctor "
-       "--iam' "
-       "is that policy");
-  for (const std::string& topic : topics) {
-    look("notify " + Printable(topic), {"sns:Publish"}, topic,
-         "nodes leave events to whoever may; notify-sns.json of 'stoker doctor --iam' is that "
-         "policy");
+    const std::string may = NamesOf(asked, {Said::kAllowed});
+    const std::string open = NamesOf(asked, {Said::kUnclear});
+    const std::string lacks = NamesOf(asked, {Said::kNoPolicy, Said::kDenied});
+    std::vector<std::string> said;
+    if (!may.empty()) said.push_back("may " + may);
+    if (!open.empty()) said.push_back("may or may not, as a request is, " + open);
+    if (!lacks.empty()) said.push_back("may not " + lacks + ": " + policy.lacks);
+    all.push_back({policy.what, open.empty() && lacks.empty() ? "ok" : "note",
+                   "the role of the machines " + Join(said, "; ")});
   }
   return all;
 }

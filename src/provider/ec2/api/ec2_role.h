@@ -33,17 +33,23 @@ struct RoleFound {
 RoleFound LookAtRole(ec2::AwsApi& api, const std::string& region, const std::string& role,
                      const std::string& store_url);
 
-// The same of the role in `profile`, for people; and whether nodes may replace one another.
+// The same of the role in `profile`, for people.
 Finding TellRole(ec2::AwsApi& api, const std::string& region, const std::string& profile,
                  const std::string& store_url);
 
 // What nodes need for a job's lines in CloudWatch Logs: stoker's groups alone.
 std::vector<std::string> CloudLogActions();
 
-// Whether the role in `profile` may do what a job or the settings may ask of nodes besides: lines
-// in CloudWatch Logs, and `topics`, ARNs of SNS. A finding each, for people.
+// What a role is asked about as one: all that a printed policy allows it.
+struct RolePolicy {
+  std::string what;   // "node.json": how it is called to people
+  std::string text;   // JSON of IAM
+  std::string lacks;  // what follows where any of it lacks, and what to do
+};
+
+// Whether `role`, an ARN or "" where it is not told, may do all of each policy: a finding each,
+// which names what lacks, or all of it where that is not known. Blocks for a moment.
 std::vector<Finding> TellRoleMore(ec2::AwsApi& api, const std::string& region,
-                                  const std::string& profile,
-                                  const std::vector<std::string>& topics);
+                                  const std::string& role, const std::vector<RolePolicy>& policies);
 
 }  // namespace stoker

@@ -14,6 +14,7 @@ namespace {
 // As settings name it, where that is another word than in its addresses.
 std::string AwsServiceId(const std::string& service) {
   if (service == "logs") return "cloudwatch_logs";
+  if (service == "events") return "eventbridge";
   return service == "secretsmanager" ? "secrets_manager" : service;
 }
 

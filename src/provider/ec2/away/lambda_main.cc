@@ -7,7 +7,7 @@
 #include "provider/ec2/away/ec2_asked.h"
 #include "provider/ec2/away/lambda_event.h"
 #include "provider/ec2/away/lambda_runtime.h"
-#include "provider/ec2/ec2_broker.h"
+#include "provider/ec2/broker/ec2_broker.h"
 
 namespace stoker {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "provider/ec2/away/lambda_event.h"
+#include "provider/ec2/broker/ec2_rights.h"
 #include "provider/ec2/ec2_request.h"
-#include "provider/ec2/ec2_rights.h"
 
 namespace stoker::ec2 {
 namespace {

@@ -13,8 +13,8 @@
 #include "provider/ec2/away/lambda_policy.h"
 #include "provider/ec2/away/lambda_taking.h"
 #include "provider/ec2/away/one_file_zip.h"
+#include "provider/ec2/broker/ec2_rights.h"
 #include "provider/ec2/ec2_options.h"
-#include "provider/ec2/ec2_rights.h"
 
 namespace stoker {
 namespace {

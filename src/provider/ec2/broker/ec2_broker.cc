@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/ec2/ec2_broker.h"
+#include "provider/ec2/broker/ec2_broker.h"
 
 #include <utility>
 
@@ -8,11 +8,13 @@
 #include "ledger/places.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_role.h"
+#include "provider/ec2/broker/ec2_rights.h"
+#include "provider/ec2/broker/ec2_trials.h"
 #include "provider/ec2/ec2_holdings.h"
 #include "provider/ec2/ec2_offers.h"
-#include "provider/ec2/ec2_rights.h"
 #include "provider/ec2/ec2_shell.h"
 #include "spec/places/ec2/section.h"
+#include "store/rights.h"
 #include "sys/folder_cache.h"
 #include "vault/kept.h"
 
@@ -70,7 +72,13 @@ class Ec2Broker : public Broker {
     for (const NotifySpec& to : options_.settings.notify) {
       if (to.kind == "sns") topics.push_back(to.to);
     }
-    for (Finding& finding : TellRoleMore(*api, region, Profile(), topics)) {
+    auto rights = RightsFor(store, RegionOfRights(store));
+    if (rights.ok()) rights = AddRights(std::move(*rights), store, region);
+    if (!rights.ok()) {
+      out.all.push_back({"other rights", "note", "not looked at: " + rights.status().ToString()});
+      return out;
+    }
+    for (Finding& finding : TellOtherRights(*api, region, Profile(), *rights, topics)) {
       out.all.push_back(std::move(finding));
     }
     return out;

@@ -5,14 +5,19 @@
 #include <vector>
 
 #include "base/status.h"
-#include "port/broker.h"
-#include "provider/ec2/ec2_provider.h"
+#include "port/rights.h"
 
 namespace stoker {
 
 namespace ec2 {
 // Parts of the function that looks after the jobs of a ledger are named by this and its id.
 inline constexpr char kAwayName[] = "stoker-away-";
+
+// Files of the rights beside those of submitters and nodes (port/rights.h).
+inline constexpr char kTrustFile[] = "node-trust.json";
+inline constexpr char kNodeLogsFile[] = "node-logs.json";
+inline constexpr char kInstallerFile[] = "installer.json";
+inline constexpr char kImagesFile[] = "images.json";
 }  // namespace ec2
 
 // `policy`, a policy of IAM as JSON, with what EC2 must allow besides: to whoever submits, or to
@@ -28,20 +33,5 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
 // profile.
 Result<Rights> AddEc2Rights(Rights rights, const std::string& store_url, const std::string& region,
                             const std::string& role);
-
-enum class Tried { kAllowed, kDenied, kUnknown };
-struct RightTried {
-  std::string action;  // "ec2:RunInstances"; of several that a call needs the one that lacked
-  Tried outcome = Tried::kUnknown;
-  std::string why;  // "" where it is allowed
-};
-// Tries what whoever submits needs of EC2: with DryRun where the service has it, else by reading,
-// and by putting a parameter as a secret would be one, which is removed at once. What can only be
-// tried on a machine is kUnknown while the ledger has none there.
-std::vector<RightTried> TryEc2Rights(ec2::AwsApi& api, const std::string& region,
-                                     const std::string& ledger_id, const std::string& profile);
-
-// The same for people, with what to do about those that lack.
-std::vector<Finding> TellRights(const std::vector<RightTried>& all, const std::string& region);
 
 }  // namespace stoker

@@ -93,8 +93,9 @@ Words ApptainerExec(const EngineFacts& engine, const ContainerPlan& plan) {
     mount(plan.hosts_file, "/etc/hosts", true);
   }
   if (!plan.gpus.empty()) out.push_back("--nv");
-  // Of root it wants every capability, which root of a container does not have.
-  if (plan.lacks_capabilities) out.push_back("--userns");
+  if (!plan.amd_gpus.empty()) out.push_back("--rocm");
+  // It asks for all capabilities as root, and fails where one is missing.
+  if (plan.uid == 0 && !plan.whole_root) out.push_back("--userns");
   for (const std::string& one : plan.spec.cap_add) out.push_back("--add-caps=" + Capability(one));
   out.insert(out.end(), plan.spec.run_options.begin(), plan.spec.run_options.end());
   out.push_back(ApptainerFile(engine, plan.image));

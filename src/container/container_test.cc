@@ -116,8 +116,13 @@ TEST(Apptainer, SeesWhatTheJobFileNamesAndNothingElse) {
   EXPECT_EQ(PullArgv(engine, plan.image).back(), image);
   EXPECT_EQ(InspectArgv(engine, plan.image).back(), image + ".id");
   EXPECT_FALSE(KeepsBooks(engine.kind));
-  plan.lacks_capabilities = true;
-  EXPECT_TRUE(Has(RunArgv(engine, plan), "--userns"));
+  EXPECT_FALSE(Has(words, "--userns") || Has(words, "--rocm"));
+  plan.whole_root = false;
+  plan.amd_gpus = {"/dev/kfd"};
+  EXPECT_TRUE(Has(RunArgv(engine, plan), "--userns") && Has(RunArgv(engine, plan), "--rocm"));
+  EXPECT_TRUE(Has(RunArgv(kPodman, plan), "--device=/dev/kfd"));
+  plan.uid = 1000;
+  EXPECT_FALSE(Has(RunArgv(engine, plan), "--userns"));
   plan.spec.devices = {"nvidia.com/gpu=all"};
   EXPECT_FALSE(CheckForApptainer(plan.spec).ok());
   plan.spec.devices.clear();
@@ -139,6 +144,12 @@ TEST(RunOptions, WhatStokerSetsItselfIsRefusedWithWhatToWrite) {
                                                         {"--name=x", "labels"},
                                                         {"--restart=always", "job_recovery"},
                                                         {"-v", "container.volumes"},
+                                                        {"-v/a:/b", "container.volumes"},
+                                                        {"-dit", "Leave it out"},
+                                                        {"-d=true", "Leave it out"},
+                                                        {"-ti", "the job's log"},
+                                                        {"--creds=me:x", "container.login"},
+                                                        {"--health-retries=3", "limits.stall"},
                                                         {"--memory=1g", "resources.memory"},
                                                         {"--user=1", "container.user"},
                                                         {"--entrypoint=x", "entrypoint"},
@@ -151,6 +162,39 @@ TEST(RunOptions, WhatStokerSetsItselfIsRefusedWithWhatToWrite) {
     EXPECT_FALSE(CheckRunOptions({bad}).ok()) << bad;
   }
   EXPECT_FALSE(CheckRunOptions({"--ipc=host", "alpine"}).ok());
+}
+
+TEST(EngineArgv, SharedMemoryHasASizeWhereItIsTheContainersOwn) {
+  ContainerPlan plan = Plan();
+  plan.spec.shm_size = 77;
+  for (const char* own : {"--ipc=private", "--ipc=shareable", "--privileged"}) {
+    plan.spec.run_options = {own};
+    EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--shm-size=77")) << own;
+  }
+  for (const char* other : {"--ipc=host", "--ipc=container:x", "--ipc=ns:/x", "--ipc=none"}) {
+    plan.spec.run_options = {other};
+    EXPECT_FALSE(Begins(RunArgv(kDocker, plan), "--shm-size")) << other;
+  }
+}
+
+TEST(EngineArgv, NoLimitOfProcessesUnasked) {
+  ContainerPlan plan = Plan();
+  EXPECT_TRUE(Has(RunArgv(kPodman, plan), "--pids-limit=-1"));
+  EXPECT_FALSE(Begins(RunArgv(kDocker, plan), "--pids-limit")) << "it has none";
+  plan.holds_pids = false;
+  EXPECT_FALSE(Begins(RunArgv(kRootless, plan), "--pids-limit")) << "it would say so";
+  plan.holds_pids = true;
+  plan.spec.run_options = {"--pids-limit=100"};
+  const Words words = RunArgv(kPodman, plan);
+  EXPECT_TRUE(Has(words, "--pids-limit=100") && !Has(words, "--pids-limit=-1"));
+}
+
+TEST(EngineArgv, WhatTheImageBringsAlongIsNeitherRunNorLeft) {
+  EXPECT_TRUE(Has(RunArgv(kDocker, Plan()), "--no-healthcheck"));
+  EXPECT_TRUE(Has(RunArgv(kPodman, Plan()), "--http-proxy=false"));
+  EXPECT_FALSE(Begins(RunArgv(kDocker, Plan()), "--http-proxy"));
+  EXPECT_TRUE(Has(RemoveArgv(kDocker, "1"), "--volumes"));
+  EXPECT_TRUE(Has(RemoveArgv(kPodman, "1"), "--volumes"));
 }
 
 TEST(EngineArgv, TheImageEndsTheOptionsAndStokerIsItsFirstProcess) {
@@ -174,7 +218,7 @@ TEST(EngineArgv, WhoseFilesTheyAre) {
   plan.gid = 100;
   EXPECT_TRUE(Has(RunArgv(kDocker, plan), "--user=1000:100"));
   EXPECT_TRUE(Has(RunArgv(kRootless, plan), "--userns=keep-id"));
-  EXPECT_FALSE(Begins(RunArgv(kRootless, plan), "--user="));
+  EXPECT_TRUE(Has(RunArgv(kRootless, plan), "--user=1000:100")) << "the image may have a USER";
   EngineFacts docker = kDocker;
   ReadDockerInfo(R"({"SecurityOptions":["name=seccomp,profile=builtin"]})", &docker);
   EXPECT_FALSE(docker.rootless);
@@ -183,6 +227,27 @@ TEST(EngineArgv, WhoseFilesTheyAre) {
   EXPECT_TRUE(docker.rootless);
   EXPECT_TRUE(Has(RunArgv(docker, plan), "--user=0:0"));
   EXPECT_FALSE(Begins(RunArgv(docker, plan), "--userns"));
+}
+
+TEST(Inside, GroupsAreTheSubmitters) {
+  ContainerPlan plan = Plan();
+  plan.groups = {27, 7701};
+  EXPECT_TRUE(GroupWords(kPodman, plan).empty()) << "root reads without";
+  plan.uid = 1000;
+  EXPECT_EQ(GroupWords(kDocker, plan), (Words{"--group-add=27", "--group-add=7701"}));
+  EXPECT_EQ(GroupWords(kRootless, plan), (Words{"--group-add=keep-groups"}));
+  EngineFacts old = kRootless;
+  old.version = "3.0.1";
+  EXPECT_TRUE(GroupWords(old, plan).empty());
+  old.version = "10.0";
+  EXPECT_FALSE(GroupWords(old, plan).empty());
+  EngineFacts docker = kDocker;
+  docker.rootless = true;
+  EXPECT_TRUE(GroupWords(docker, plan).empty()) << "they are not in its range";
+  plan.spec.run_options = {"--group-add=5"};
+  EXPECT_TRUE(GroupWords(kRootless, plan).empty()) << "podman takes no other beside";
+  plan.groups.clear();
+  EXPECT_TRUE(GroupWords(kDocker, plan).empty());
 }
 
 TEST(Inside, AUserIsTheEnginesWhereItsProcessesCanBeLookedAt) {
@@ -197,7 +262,7 @@ TEST(Inside, AUserIsTheEnginesWhereItsProcessesCanBeLookedAt) {
   plan.uid = 1000;
   plan.gid = 100;
   EXPECT_EQ(words(kRootless, "root"), "--user=0:0");
-  EXPECT_EQ(words(kRootless, "1000:100"), "--userns=keep-id");
+  EXPECT_EQ(words(kRootless, "1000:100"), "--userns=keep-id --user=1000:100");
   for (const char* other : {"1001", "1000:1", "trainer", "root:100"}) {
     EXPECT_EQ(words(kRootless, other), "refused") << other;
   }

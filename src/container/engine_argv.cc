@@ -7,17 +7,12 @@
 #include "base/text.h"
 #include "container/apptainer_argv.h"
 #include "container/inside.h"
+#include "container/run_options.h"
 
 namespace stoker {
 namespace {
 
 using Words = std::vector<std::string>;
-
-bool Gives(const ContainerSpec& spec, const std::string& option) {
-  return std::any_of(
-      spec.run_options.begin(), spec.run_options.end(),
-      [&](const std::string& word) { return word == option || StartsWith(word, option + "="); });
-}
 
 // Half of what the job may have, else of the machine: what is not written takes no memory.
 int64_t SharedMemory(const ContainerPlan& plan) {
@@ -26,11 +21,17 @@ int64_t SharedMemory(const ContainerPlan& plan) {
 }
 
 void AddShared(const ContainerPlan& plan, Words* out) {
-  // podman refuses both together; with the machine's own there is nothing to size.
-  if (Gives(plan.spec, "--ipc") || Gives(plan.spec, "--shm-size")) return;
+  // podman refuses both together; with another's there is nothing to size.
+  if (!HasOwnShared(plan.spec.run_options) || Gives(plan.spec.run_options, "--shm-size")) return;
   if (const int64_t bytes = SharedMemory(plan); bytes > 0) {
     out->push_back("--shm-size=" + std::to_string(bytes));
   }
+}
+
+// Unasked podman allows 2048 processes and threads, as docker does not.
+void AddNoLimits(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
+  if (engine.kind != EngineKind::kPodman || !plan.holds_pids) return;
+  if (!Gives(plan.spec.run_options, "--pids-limit")) out->push_back("--pids-limit=-1");
 }
 
 void AddLimits(const ContainerPlan& plan, Words* out) {
@@ -59,6 +60,7 @@ void AddMounts(const ContainerPlan& plan, Words* out) {
 }
 
 void AddGpus(const ContainerPlan& plan, Words* out) {
+  for (const std::string& device : plan.amd_gpus) out->push_back("--device=" + device);
   if (plan.gpus.empty()) return;
   if (plan.gpu_way == GpuWay::kRuntime) {
     out->push_back(plan.gpus == "all" ? "--gpus=all" : "--gpus=\"device=" + plan.gpus + "\"");
@@ -107,14 +109,20 @@ Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {
   if (engine.kind == EngineKind::kApptainer) return ApptainerExec(engine, plan);
   Words out = {engine.program, "run", "--detach", "--rm", "--pull=never", "--network=host"};
   out.push_back("--log-driver=none");
+  // A HEALTHCHECK is a service's: with podman a timer of the machine's systemd.
+  out.push_back("--no-healthcheck");
+  // Else the container has the proxies of podman's own environment, whatever the job's is.
+  if (engine.kind == EngineKind::kPodman) out.push_back("--http-proxy=false");
   out.push_back(std::string("--label=") + kContainerOwnerLabel + "=" + plan.owner);
   out.push_back(std::string("--label=") + kContainerJobLabel + "=" + plan.job);
   // Labels of SELinux keep a container from files that are not its own.
   out.push_back("--security-opt=label=disable");
   if (!plan.host_name.empty()) out.push_back("--hostname=" + plan.host_name);
   for (const std::string& word : UserWords(engine, plan)) out.push_back(word);
+  for (const std::string& word : GroupWords(engine, plan)) out.push_back(word);
   AddShared(plan, &out);
   AddLimits(plan, &out);
+  AddNoLimits(engine, plan, &out);
   AddMounts(plan, &out);
   AddGpus(plan, &out);
   for (const std::string& one : plan.spec.cap_add) out.push_back("--cap-add=" + one);
@@ -139,7 +147,8 @@ Words ListArgv(const EngineFacts& engine, const std::string& owner) {
 }
 
 Words RemoveArgv(const EngineFacts& engine, const std::string& id) {
-  Words out = {engine.program, "rm", "--force"};
+  // Those of the image's VOLUMEs, which have no name; what has one stays.
+  Words out = {engine.program, "rm", "--force", "--volumes"};
   if (engine.kind == EngineKind::kPodman) out.push_back("--time=0");
   out.push_back(id);
   return out;

@@ -58,9 +58,12 @@ struct ContainerPlan {
   int64_t memory = 0;                   // bytes that the engine holds it to; 0 = no limit
   int64_t cpus = 0;                     // in thousandths; 0 = no limit
   int64_t machine_memory = 0;           // bytes; for the default of shared memory
-  bool lacks_capabilities = false;      // root that may not all that the kernel knows
   int uid = 0, gid = 0;                 // of who runs the job
+  std::vector<int> groups;              // the others of that user
+  bool holds_pids = true;               // the machine lets this user's podman limit processes
+  bool whole_root = true;               // root has all capabilities that the kernel knows
   std::string gpus;                     // "" = none, "all", or numbers as "0,2"
+  std::vector<std::string> amd_gpus;    // paths of AMD's devices
   GpuWay gpu_way = GpuWay::kNone;       // with `gpus`
   std::vector<std::string> entrypoint;  // in front of the program's words; not the engine's matter
 };

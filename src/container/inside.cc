@@ -5,6 +5,7 @@
 
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "container/run_options.h"
 
 namespace stoker {
 namespace {
@@ -23,6 +24,14 @@ bool IsUserWord(std::string_view word) {
   return !word.empty() && word[0] != '-' && std::all_of(word.begin(), word.end(), [](char c) {
     return IsAlnum(c) || c == '_' || c == '-' || c == '.';
   });
+}
+
+// Of a version "4.3.1"; what is no version is as new as any.
+bool IsOlder(std::string_view version, int64_t major, int64_t minor) {
+  const std::vector<std::string> parts = Split(std::string(version), '.');
+  const auto first = WholeNumber(parts[0], 0, 1 << 20);
+  const auto second = WholeNumber(parts.size() > 1 ? parts[1] : "", 0, 1 << 20);
+  return first && second && (*first < major || (*first == major && *second < minor));
 }
 
 bool IsOwn(const ContainerPlan& plan) {
@@ -55,11 +64,29 @@ Status CheckUser(const EngineFacts& engine, const ContainerPlan& plan) {
                       : "Leave it out, or submit the job as root");
 }
 
+std::vector<std::string> GroupWords(const EngineFacts& engine, const ContainerPlan& plan) {
+  std::vector<std::string> out;
+  if (plan.uid == 0 || plan.groups.empty()) return out;  // root reads without
+  if (!engine.rootless) {
+    for (const int group : plan.groups) out.push_back("--group-add=" + std::to_string(group));
+    return out;
+  }
+  // A user may map no group but its own; crun lets the process keep what it has, and podman takes
+  // no other group beside. Before 3.2 it is a group of that name.
+  const bool keeps = engine.kind == EngineKind::kPodman && !IsOlder(engine.version, 3, 2) &&
+                     !Gives(plan.spec.run_options, "--group-add");
+  if (keeps) out.push_back("--group-add=keep-groups");
+  return out;
+}
+
 std::vector<std::string> UserWords(const EngineFacts& engine, const ContainerPlan& plan) {
   const std::string& user = plan.spec.user;
   if (engine.rootless) {
     const bool keep = engine.kind == EngineKind::kPodman && !IsRootUser(user);
-    return {keep ? "--userns=keep-id" : "--user=0:0"};  // its root is the submitter outside
+    if (!keep) return {"--user=0:0"};  // its root is the submitter outside
+    // Beside an image that has a USER it maps alone.
+    return {"--userns=keep-id",
+            "--user=" + std::to_string(plan.uid) + ":" + std::to_string(plan.gid)};
   }
   if (!user.empty()) return {"--user=" + user};
   // Whatever the image says: files are the submitter's.

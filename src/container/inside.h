@@ -21,6 +21,9 @@ Status CheckUser(const EngineFacts& engine, const ContainerPlan& plan);
 // As `run` takes it; files are the submitter's where the job names no user. CheckUser has passed.
 std::vector<std::string> UserWords(const EngineFacts& engine, const ContainerPlan& plan);
 
+// The submitter's other groups, as `run` takes them: what only they may read is read inside, too.
+std::vector<std::string> GroupWords(const EngineFacts& engine, const ContainerPlan& plan);
+
 // Prints the entry point of an image that is on the machine, as ReadEntrypoint takes it.
 std::vector<std::string> EntrypointArgv(const EngineFacts& engine, const std::string& image);
 // Its words, none where the image has none. kInvalid: it begins no program that is given to it.

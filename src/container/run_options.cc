@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "container/run_options.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
@@ -24,6 +25,21 @@ constexpr std::string_view kSeen =
     "file names";
 constexpr std::string_view kFound =
     "Leave it out: stoker finds its containers again by their own labels";
+constexpr std::string_view kFirst = "Leave it out: stoker itself is the container's first process";
+constexpr std::string_view kPulled = "Leave it out: the image is pulled once a machine";
+constexpr std::string_view kLogin = "Write container.login";
+constexpr std::string_view kTrust =
+    "Put the registry's certificate where the engine looks for it: /etc/containers/certs.d, "
+    "/etc/docker/certs.d";
+constexpr std::string_view kPlatform = "Name an image of the machine's architecture";
+constexpr std::string_view kHealth = "Write limits.stall: no health check is run";
+constexpr std::string_view kHostName =
+    "Leave it out: the nodes of a job have names of their own (NODES)";
+constexpr std::string_view kHosts =
+    "Write it into the machine's /etc/hosts: the container has the machine's names";
+constexpr std::string_view kGroup = "Leave it out: stoker says which group the container is in";
+constexpr std::string_view kFolder = "Write 'workdir': it lies at the same path inside";
+constexpr std::string_view kWindows = "Leave it out: it is for containers of Windows";
 
 struct Row {
   std::string_view name;
@@ -40,9 +56,13 @@ constexpr Row kRefused[] = {
     {"stop-signal", "Write checkpoints.signal and stop_grace"},
     {"stop-timeout", "Write stop_grace"},
     {"timeout", "Write limits.max_duration"},
-    {"init", "Leave it out: stoker itself is the container's first process"},
-    {"init-path", "Leave it out: stoker itself is the container's first process"},
-    {"systemd", "Leave it out: stoker itself is the container's first process"},
+    {"init", kFirst},
+    {"init-path", kFirst},
+    {"systemd", kFirst},
+    {"sdnotify", kFirst},
+    {"requires", "Leave it out: a job's container begins by itself"},
+    {"preserve-fds", "Leave it out: the container is not begun by your shell"},
+    {"preserve-fd", "Leave it out: the container is not begun by your shell"},
     {"name", kFound},
     {"label", kFound},
     {"label-file", kFound},
@@ -67,22 +87,35 @@ constexpr Row kRefused[] = {
     {"unsetenv-all", kEnvs},
     {"secret", "Write it under 'secrets'"},
     {"entrypoint", "Write it under container.entrypoint"},
-    {"workdir", "Write 'workdir': it lies at the same path inside"},
+    {"workdir", kFolder},
     {"volume", kVolumes},
     {"volumes-from", kVolumes},
+    {"volume-driver", kVolumes},
+    {"use-api-socket", "Write container.volumes: [/var/run/docker.sock:/var/run/docker.sock]"},
     {"mount", kVolumes},
     {"rootfs", "Write container.image"},
-    {"pull", "Leave it out: the image is pulled once a machine"},
-    {"platform", "Name an image of the machine's architecture"},
-    {"arch", "Name an image of the machine's architecture"},
-    {"os", "Name an image of the machine's architecture"},
-    {"variant", "Name an image of the machine's architecture"},
+    {"pull", kPulled},
+    {"retry", kPulled},
+    {"retry-delay", kPulled},
+    {"disable-content-trust", kPulled},
+    {"creds", kLogin},
+    {"authfile", kLogin},
+    {"decryption-key", kLogin},
+    {"docker-login", kLogin},
+    {"cert-dir", kTrust},
+    {"tls-verify", kTrust},
+    {"rmi", "Leave it out: the image stays for the next attempt; 'stoker gc' clears up"},
+    {"platform", kPlatform},
+    {"arch", kPlatform},
+    {"os", kPlatform},
+    {"variant", kPlatform},
     {"user", "Write it under container.user"},
     {"userns", kOwner},
     {"uidmap", kOwner},
     {"gidmap", kOwner},
     {"subuidname", kOwner},
     {"subgidname", kOwner},
+    {"hostuser", kOwner},
     {"passwd", kOwner},
     {"passwd-entry", kOwner},
     {"group-entry", kOwner},
@@ -93,20 +126,35 @@ constexpr Row kRefused[] = {
     {"publish-all", kNetwork},
     {"expose", kNetwork},
     {"ip", kNetwork},
+    {"ip6", kNetwork},
+    {"link", kNetwork},
+    {"link-local-ip", kNetwork},
+    {"network-args", kNetwork},
     {"mac-address", kNetwork},
-    {"hostname", "Leave it out: the nodes of a job have names of their own (NODES)"},
-    {"uts", "Leave it out: the nodes of a job have names of their own (NODES)"},
-    {"add-host", "Write it into the machine's /etc/hosts: the container has the machine's names"},
+    {"hostname", kHostName},
+    {"no-hostname", kHostName},
+    {"domainname", kHostName},
+    {"uts", kHostName},
+    {"add-host", kHosts},
+    {"no-hosts", kHosts},
+    {"hosts-file", kHosts},
     {"memory", kMemory},
     {"memory-swap", kMemory},
     {"memory-reservation", kMemory},
+    {"kernel-memory", kMemory},
     {"oom-kill-disable", kMemory},
     {"oom-score-adj", kMemory},
     {"cpus", kCpus},
     {"cpu-period", kCpus},
     {"cpu-quota", kCpus},
-    {"cgroup-parent", "Leave it out: stoker says which group the container is in"},
-    {"cgroups", "Leave it out: stoker says which group the container is in"},
+    {"cpu-count", kWindows},
+    {"cpu-percent", kWindows},
+    {"io-maxbandwidth", kWindows},
+    {"io-maxiops", kWindows},
+    {"isolation", kWindows},
+    {"cgroup-parent", kGroup},
+    {"cgroups", kGroup},
+    {"apply-cgroups", kGroup},
     {"gpus", "Write resources.gpus"},
     {"nv", "Write resources.gpus"},
     {"bind", kVolumes},
@@ -114,24 +162,41 @@ constexpr Row kRefused[] = {
     {"no-home", kSeen},
     {"contain", kSeen},
     {"containall", kSeen},
+    {"compat", kSeen},
+    {"sharens", kSeen},
     {"cleanenv", kEnvs},
     {"overlay", kSeen},
     {"writable", kSeen},
     {"writable-tmpfs", kSeen},
     {"scratch", kSeen},
-    {"pwd", "Write 'workdir': it lies at the same path inside"},
-    {"cwd", "Write 'workdir': it lies at the same path inside"},
-    {"no-init", "Leave it out: stoker itself is the container's first process"},
+    {"pwd", kFolder},
+    {"cwd", kFolder},
+    {"no-init", kFirst},
     {"runtime", "Leave it out: it is the engine's own setting"},
-    {"health-cmd", "Write limits.stall"},
+    {"health-cmd", kHealth},
+    {"health-interval", kHealth},
+    {"health-retries", kHealth},
+    {"health-timeout", kHealth},
+    {"health-start-period", kHealth},
+    {"health-start-interval", kHealth},
+    {"health-on-failure", kHealth},
+    {"health-startup-cmd", kHealth},
+    {"health-startup-interval", kHealth},
+    {"health-startup-retries", kHealth},
+    {"health-startup-success", kHealth},
+    {"health-startup-timeout", kHealth},
+    {"health-log-destination", kHealth},
+    {"health-max-log-count", kHealth},
+    {"health-max-log-size", kHealth},
+    {"no-healthcheck", "Leave it out: no health check is run"},
     {"help", "It runs nothing"},
 };
 
-// "-v" is the engine's; people write it as often as the long form.
+// "-v" is the engine's; people write it as often as the long form, and together: "-it", "-v/a:/b".
 constexpr Row kLongOf[] = {
-    {"-a", "attach"},   {"-c", "cpu-shares"},  {"-d", "detach"},       {"-e", "env"},
-    {"-h", "hostname"}, {"-i", "interactive"}, {"-it", "interactive"}, {"-l", "label"},
-    {"-m", "memory"},   {"-p", "publish"},     {"-P", "publish-all"},  {"-t", "tty"},
+    {"-a", "attach"},   {"-c", "cpu-shares"},  {"-d", "detach"},  {"-e", "env"},
+    {"-h", "hostname"}, {"-i", "interactive"}, {"-l", "label"},   {"-m", "memory"},
+    {"-p", "publish"},  {"-P", "publish-all"}, {"-q", "quiet"},   {"-t", "tty"},
     {"-u", "user"},     {"-v", "volume"},      {"-w", "workdir"},
 };
 
@@ -175,7 +240,7 @@ Result<std::vector<std::string>> CheckRunOptions(const std::vector<std::string>&
       continue;
     }
     if (!StartsWith(word, "--")) {
-      const Row* const known = Find(kLongOf, word);
+      const Row* const known = Find(kLongOf, std::string_view(word).substr(0, 2));
       if (known != nullptr) STOKER_TRY(Judge(word, known->means));
       return Status(Code::kInvalid, Named(word) + " is a short option",
                     "Write the long one, as --name=value");
@@ -191,6 +256,22 @@ Result<std::vector<std::string>> CheckRunOptions(const std::vector<std::string>&
     takes_value = sign == std::string::npos;
   }
   return out;
+}
+
+bool Gives(const std::vector<std::string>& options, const std::string& option) {
+  return std::any_of(options.begin(), options.end(), [&](const std::string& word) {
+    return word == option || StartsWith(word, option + "=");
+  });
+}
+
+bool HasOwnShared(const std::vector<std::string>& options) {
+  bool own = true;
+  for (const std::string& word : options) {
+    if (!StartsWith(word, "--ipc=")) continue;
+    const std::string mode = word.substr(word.find('=') + 1);
+    own = mode.empty() || mode == "private" || mode == "shareable";
+  }
+  return own;
 }
 
 }  // namespace stoker

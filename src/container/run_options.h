@@ -14,4 +14,10 @@ namespace stoker {
 // kInvalid names the first that stoker sets itself, or that is no long option, and what to write.
 Result<std::vector<std::string>> CheckRunOptions(const std::vector<std::string>& words);
 
+// Whether `options`, as CheckRunOptions made them, have `option`: "--ipc".
+bool Gives(const std::vector<std::string>& options, const std::string& option);
+// Whether the container has a /dev/shm of its own, which has a size: not with --ipc=host, another
+// container's, or none.
+bool HasOwnShared(const std::vector<std::string>& options);
+
 }  // namespace stoker

@@ -18,14 +18,16 @@ constexpr std::string_view kImageEntrypoint = "image";
 
 // A word, or a list of them, each as `is_one` wants it.
 void ReadWords(const YamlNode& node, const std::string& what, bool (*is_one)(std::string_view),
-               const std::string& example, SpecReader* reader, std::vector<std::string>* out) {
+               const std::string& example, const std::string& hint, SpecReader* reader,
+               std::vector<std::string>* out) {
   const auto add = [&](const YamlNode& item) {
     const auto word = reader->Line(item, what);
     if (!word) return;
     if (is_one(*word)) {
       out->push_back(*word);
     } else {
-      reader->Error(item, "'" + what + "' cannot be " + Quoted(*word), "Write it as " + example);
+      reader->Error(item, "'" + what + "' cannot be " + Quoted(*word),
+                    "Write it as " + example + hint);
     }
   };
   if (node.IsScalar() && !node.text.empty()) return add(node);
@@ -75,6 +77,22 @@ void ReadShmSize(const YamlNode& node, SpecReader* reader, ContainerSpec* contai
   } else {
     reader->Error(node, "'container.shm_size' is not a size: " + Quoted(*line), "Write 8GiB");
   }
+}
+
+// Two sizes, or one of what has none.
+void CheckShared(const YamlNode& node, SpecReader* reader, const ContainerSpec& container) {
+  const std::vector<std::string>& options = container.run_options;
+  const bool sized = Gives(options, "--shm-size");
+  const std::string by_option = "'--shm-size' in container.run_options";
+  if (container.shm_size && sized) {
+    return reader->Error(node, "both 'container.shm_size' and " + by_option, "Keep one of them");
+  }
+  if (HasOwnShared(options) || (!container.shm_size && !sized)) return;
+  reader->Error(node,
+                (sized ? by_option : "'container.shm_size'") +
+                    " has nothing to size: with this '--ipc' the container has no /dev/shm of its "
+                    "own",
+                "Keep one of them");
 }
 
 // A secret of the job, which it becomes by being named.
@@ -200,9 +218,9 @@ void ReadContainer(const YamlNode& node, Judge judge, SpecReader* reader, JobSpe
   ContainerSpec* container = &spec->container;
   const size_t before = reader->errors().size();
   const auto words = [=](const char* key, bool (*is_one)(std::string_view), const char* example,
-                         std::vector<std::string> ContainerSpec::*member) {
+                         std::vector<std::string> ContainerSpec::*member, const char* hint = "") {
     return SpecField{key, [=](const YamlNode& v) {
-                       ReadWords(v, std::string("container.") + key, is_one, example, reader,
+                       ReadWords(v, std::string("container.") + key, is_one, example, hint, reader,
                                  &(container->*member));
                      }};
   };
@@ -219,7 +237,8 @@ void ReadContainer(const YamlNode& node, Judge judge, SpecReader* reader, JobSpe
        {"shm_size", [=](const YamlNode& v) { ReadShmSize(v, reader, container); }},
        words("cap_add", IsCapability, "SYS_ADMIN", &ContainerSpec::cap_add),
        words("devices", IsDevice, "/dev/fuse", &ContainerSpec::devices),
-       words("volumes", IsVolume, "/data:/data", &ContainerSpec::volumes)},
+       words("volumes", IsVolume, "/data:/data", &ContainerSpec::volumes,
+             ": absolute paths, on the machine and in the container")},
       {});
   if (!container->dockerfile.empty()) {
     if (!container->image.empty()) {
@@ -231,6 +250,7 @@ void ReadContainer(const YamlNode& node, Judge judge, SpecReader* reader, JobSpe
     reader->Error(node, "'container' names no image",
                   "Write container: {image: …}, or {dockerfile: …}");
   }
+  CheckShared(node, reader, *container);
   if (container->engine != "apptainer") return;
   const Status holds = CheckForApptainer(*container);
   if (!holds.ok()) reader->Error(node, holds.message(), holds.next());

@@ -163,7 +163,7 @@ void RandomContainer(Prng* prng, ContainerSpec* container) {
   container->image = "localhost:5000/a/" + std::string(prng->Chance(1, 2) ? "b" : "b_c:1.2-x");
   if (prng->Chance(1, 2)) container->engine = "docker";
   if (prng->Chance(1, 2)) container->shm_size = prng->Between(1, 1LL << 40);
-  if (prng->Chance(1, 2)) container->run_options = {"--ipc=host", "--privileged", "--x=a:#b"};
+  if (prng->Chance(1, 2)) container->run_options = {"--ipc=shareable", "--privileged", "--x=a:#b"};
   if (prng->Chance(1, 2)) container->cap_add = {"SYS_ADMIN", "ALL"};
   if (prng->Chance(1, 2)) container->devices = {"/dev/fuse", "nvidia.com/gpu=all"};
   if (prng->Chance(1, 2)) container->volumes = {"/é x/#:/b:ro,Z"};

@@ -122,6 +122,9 @@ class Apptainer:
     def containers(self):
         return []
 
+    def unnamed(self):
+        return []
+
     def left(self):
         """Processes of the user's that are apptainer's: clients, what serves an image."""
         found = []

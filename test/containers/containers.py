@@ -65,6 +65,7 @@ def nothing_left(world, engine, check, name):
         pass
     check(f"{name}: no container is left", not engine.containers(), engine.containers())
     check(f"{name}: no mount is left", not engine.left(), engine.left())
+    check(f"{name}: no volume without a name is left", not engine.unnamed(), engine.unnamed())
     check(f"{name}: no process is left", not boxed(world), boxed(world))
 
 
@@ -127,6 +128,59 @@ run: |
     kept = world.root / "got"
     check("its outputs are kept", list(kept.rglob("kept.txt")), list(kept.rglob("*")))
     nothing_left(world, engine, check, "inside")
+
+
+HABITS = """FROM localhost/py:1
+VOLUME /kept
+HEALTHCHECK --interval=1s CMD echo asked >> /tmp/health
+USER 4321
+WORKDIR /data
+STOPSIGNAL SIGINT
+ENV FROM_IMAGE=yes
+"""
+THREADS = """\
+import os, threading
+held, begun = threading.Event(), 0
+threading.stack_size(65536)
+try:
+    for begun in range(1, 3001): threading.Thread(target=held.wait, daemon=True).start()
+except RuntimeError as error:
+    print(error)
+print('threads', begun, flush=True)
+held.set()
+"""
+
+
+def habits(world, engine, check):
+    """What images bring along, and what a job at home does with them."""
+    image = engine.build("habits", HABITS)
+    mine = str(world.user.get("user", 0))
+    engine.run("volume", "create", "named")
+    world.program(THREADS, "threads.py")
+    text = """workdir: .
+run: |
+  python3 threads.py
+  echo "user $(id -u) $FROM_IMAGE proxy $http_proxy"
+  echo mine > /kept/file && echo "its volume may be written"
+  sleep 2; ls /tmp/health 2>/dev/null || echo "nobody asks after its health"
+"""
+    proxy = {"http_proxy": "http://localhost:1"}
+    job = world.submit(job_file(world, engine, text, image), env=proxy)
+    check("an image with all of them: it ends well", ended(world, job), log(world, job))
+    said = texts(world, job)
+    wanted = ["threads 3000", f"user {mine} yes proxy http://localhost:1", "its volume may be written"]
+    for line in [*wanted, "nobody asks after its health"]:
+        check(f"habits: {line}", line in said, said)
+    check("and the engine has no remark", f"stoker: {engine.name}: " not in log(world, job), log(world, job))
+    job = world.submit(job_file(world, engine, "run: echo proxy $http_proxy $STOKER_ATTEMPT\n"), "--no-shell-env", env=proxy)
+    check("the shell's proxy stays out where asked", ended(world, job) and "proxy 1" in texts(world, job), log(world, job))
+    nothing_left(world, engine, check, "habits")
+    none = world.root / "none"
+    done = world.stoker("run", job_file(world, engine, f"  volumes: ['{none}:/none']\nrun: ls /none\n"), timeout=120)
+    said = done.stdout + done.stderr
+    check("a volume that is not there is told by name", done.returncode != 0 and f"{none} is not on this machine" in said, said)
+    check("and is not made", not none.exists(), said)
+    check("a volume with a name stays", "named" in engine.run("volume", "ls", "--quiet").stdout.split())
 
 
 def saved(world, engine, check):
@@ -209,13 +263,15 @@ def victim(world, who):
 def killed(world, engine, check):
     """kill -9 of the program, of the container's first process, of conmon or the shim, of the agent:
     the job ends well, or fails as its program did, and nothing is left."""
+    image = engine.build("volume", f"FROM {IMAGE}\nVOLUME /kept\n")
     for number in range(KILLS):
         for who in ("program", "init", "keeper", "agent"):
             folder = world.root / f"{who}{number}"
             folder.mkdir()
             world.own(folder)
             (folder / "saver.py").write_text(SAVER)
-            job = world.submit(job_file(world, engine, f"workdir: {folder}\ncommand: [python3, saver.py]\n"), "--max-restarts", "1")
+            text = f"workdir: {folder}\ncommand: [python3, saver.py]\n"
+            job = world.submit(job_file(world, engine, text, image), "--max-restarts", "1")
             running(world, job, "step 2")
             pid = victim(world, who)
             if number % 2:
@@ -253,9 +309,9 @@ def swept(world, engine, check):
     check("doctor names the engine", f"{engine.name} " in doctor and "containers" in doctor, doctor)
 
 
-PARTS = {one.__name__: one for one in (inside, saved, limited, mistakes, swept, killed)}
+PARTS = {one.__name__: one for one in (inside, habits, saved, limited, mistakes, swept, killed)}
 # Where cgroups are of version 1 an ordinary user's podman holds no limits, and says so.
-ROOTLESS = ("inside", "saved", "swept", "killed")
+ROOTLESS = ("inside", "habits", "saved", "swept", "killed")
 
 
 def play(kind, parts, uid=None, image=IMAGE):

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import resource
 import shutil
 import subprocess
@@ -265,6 +266,23 @@ class Engine:
 
     def containers(self):
         return self.run("ps", "--all", "--quiet", "--no-trunc").stdout.split()
+
+    def unnamed(self):
+        """Volumes without a name: of images' VOLUMEs."""
+        names = self.run("volume", "ls", "--quiet").stdout.split()
+        return [one for one in names if re.fullmatch("[0-9a-f]{64}", one)]
+
+    def build(self, name, text, files=None):
+        """An image localhost/NAME:1 of a Dockerfile; `files`: what lies beside it, by name."""
+        folder = self.folder / f"build-{name}"
+        folder.mkdir()
+        (folder / "Dockerfile").write_text(text)
+        for path, source in (files or {}).items():
+            shutil.copy(source, folder / path)
+        self.world.own(folder, *folder.iterdir())
+        form = ["--format=docker"] if self.name == "podman" else []  # else a HEALTHCHECK is left out
+        self.run("build", *form, "--network=host", f"--tag=localhost/{name}:1", str(folder))
+        return f"localhost/{name}:1"
 
     def left(self):
         """Of any container, as the kernel has it: mounts of this engine's storage, its groups."""

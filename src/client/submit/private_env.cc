@@ -122,6 +122,13 @@ bool IsNotHanded(std::string_view name) {
                      [&](std::string_view pattern) { return MatchesName(pattern, name); });
 }
 
+// What leads to the network of this machine, which its containers have too.
+bool IsProxy(std::string_view name) {
+  constexpr std::string_view kNames[] = {"http_proxy", "https_proxy", "all_proxy", "no_proxy",
+                                         "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 Status TakeShell(Client& client, const PrivateRequest& request, LocalPrivate* out) {
   STOKER_ASSIGN(const Settings* settings, client.settings());
   STOKER_ASSIGN(const ShellChoice choice, ReadShellChoice(settings->shell_env));
@@ -129,7 +136,9 @@ Status TakeShell(Client& client, const PrivateRequest& request, LocalPrivate* ou
   for (const SecretSpec& one : request.spec.secrets) given.insert(one.name);
   for (const auto& [name, value] : request.spec.envs) given.insert(name);
   const bool whole = request.spec.whole_shell;
+  const bool boxed = !request.spec.container.image.empty();
   for (const std::string& name : NamesInEnvironment()) {
+    if (boxed && !IsProxy(name)) continue;  // all else is of another system
     const char* value = std::getenv(name.c_str());
     if (value == nullptr || given.count(name) > 0) continue;
     if (whole ? !IsNotHanded(name) : choice.Takes(name)) out->shell.emplace_back(name, value);

@@ -323,8 +323,7 @@ void SayWhatGoesAndWhoTells(Client& client, const JobSpec& spec, const LocalPriv
 Result<Job> Submit(Client& client, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, client.ledger_or_new());
   // Of a shell on this machine; a box and a cloud's machine have variables of their own.
-  const bool shell = request.shell_env && request.spec.container.image.empty() &&
-                     !AnyChoiceHas(request.spec, &BrokerTraits::elsewhere);
+  const bool shell = request.shell_env && !AnyChoiceHas(request.spec, &BrokerTraits::elsewhere);
   const bool cloned = RepositoryOf(request.spec.workdir).has_value();
   if (request.shell_env) STOKER_TRY(CheckWholeShell(request.spec));
   Made made{request.spec, {}, ""};

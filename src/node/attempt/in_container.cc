@@ -15,6 +15,7 @@
 #include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 #include "sys/container/images_left.h"
+#include "sys/container/machine.h"
 #include "sys/file.h"
 
 namespace stoker::node {
@@ -39,6 +40,7 @@ Status NoWay(const EngineFacts& engine) {
 // without a container.
 Status GiveGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
   const auto& asked = here.config.spec.resources.gpus;
+  if (asked != 0) plan->amd_gpus = AmdDevices();
   if (CountGpus() == 0 || asked == 0) return Status::Ok();
   plan->gpu_way = WayToGpus(engine, HasCdiFiles());
   // With GPUs that were asked for docker has the last word, and says what it misses.
@@ -123,6 +125,7 @@ Status BeginAsKnown(AttemptContext& here, ShellStep& step) {
 }
 
 Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment& secrets) {
+  STOKER_TRY(CheckSources(here.config.spec.container));
   if (BeginAsKnown(here, step).ok()) return Status::Ok();
   LeaveContainer(here, step);  // it may have begun
   const ContainerSpec& spec = here.config.spec.container;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,10 +18,10 @@
 #include "sys/container/container_init.h"
 #include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
+#include "sys/container/machine.h"
 #include "sys/task/cgroup.h"
 #include "sys/task/running_task.h"
 #include "sys/task/task_line.h"
-#include "sys/task/usage.h"
 
 namespace stoker {
 namespace {
@@ -56,17 +55,10 @@ Result<std::string> OwnFile() {
                 "It was replaced while this runs: start it again");
 }
 
-// Of root: a container's has not all of them.
-bool LacksCapabilities() {
-  if (geteuid() != 0) return false;
-  int has = 1;
-  for (unsigned long each = 0; has == 1; ++each) has = prctl(PR_CAPBSET_READ, each, 0, 0, 0);
-  return has == 0;  // the kernel does not know the one after the last
-}
-
-// What podman says of limits that it leaves out.
+// What podman says of limits that it leaves out, but for the one that is lifted.
 std::string RemarkIn(const std::string& error) {
   for (const std::string& line : Split(error, '\n')) {
+    if (line.find("PIDs limit") != std::string::npos) continue;
     if (line.find("ignored") != std::string::npos || line.find("discarded") != std::string::npos) {
       return Printable(line);
     }
@@ -176,9 +168,13 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
     plan.hosts_file = made->hosts_file_ = plan.socket_dir + "/hosts";
     STOKER_TRY(sys::WriteFileAtomic(plan.hosts_file, "", 0644, false));
   }
-  plan.machine_memory = ReadMachineUsage().memory_bytes;
-  plan.lacks_capabilities = LacksCapabilities();
+  LearnOfMachine(&plan);
   STOKER_TRY(KeepsBooks(engine.kind) ? made->Begin(plan) : made->BeginChild(plan));
+  if (const std::string lost = TellLostGroups(plan, made->first_); !lost.empty()) {
+    made->remark_ += (made->remark_.empty() ? "" : "; ") +
+                     ("the program is not in the groups " + lost) +
+                     " of who submitted the job: what only these may read is closed to it";
+  }
   return made;
 }
 

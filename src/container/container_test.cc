@@ -210,6 +210,9 @@ TEST(EngineArgv, TheImageEndsTheOptionsAndStokerIsItsFirstProcess) {
   }
   EXPECT_FALSE(Begins(words, "--memory") || Begins(words, "--cpus") || Begins(words, "--ulimit") ||
                Begins(words, "--gpus") || Begins(words, "--hostname"));
+  // Docker ends its containers by itself when the machine shuts down: after the agent.
+  EXPECT_TRUE(Has(RunArgv(kDocker, Plan()), "--stop-timeout=25"));
+  EXPECT_FALSE(Begins(words, "--stop-timeout"));
 }
 
 TEST(EngineArgv, WhoseFilesTheyAre) {

@@ -14,6 +14,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// Docker's daemon ends its containers when the machine shuts down, by default after 10 s. The agent
+// has 20 s then (node/agent_main.cc), and its end is the container's.
+constexpr char kOutlastsAgent[] = "--stop-timeout=25";
+
 // Half of what the job may have, else of the machine: what is not written takes no memory.
 int64_t SharedMemory(const ContainerPlan& plan) {
   if (plan.spec.shm_size) return *plan.spec.shm_size;
@@ -113,6 +117,7 @@ Words RunArgv(const EngineFacts& engine, const ContainerPlan& plan) {
   out.push_back("--no-healthcheck");
   // Else the container has the proxies of podman's own environment, whatever the job's is.
   if (engine.kind == EngineKind::kPodman) out.push_back("--http-proxy=false");
+  if (engine.kind == EngineKind::kDocker) out.push_back(kOutlastsAgent);
   out.push_back(std::string("--label=") + kContainerOwnerLabel + "=" + plan.owner);
   out.push_back(std::string("--label=") + kContainerJobLabel + "=" + plan.job);
   // Labels of SELinux keep a container from files that are not its own.

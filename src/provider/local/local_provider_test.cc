@@ -183,6 +183,36 @@ TEST_F(LocalProviderTest, EveryMechanismDiesWithTheMachine) {
   EXPECT_TRUE(provider_->Describe("ledger", "")->empty());
 }
 
+// What serves an image for its agent has no mark.
+TEST_F(LocalProviderTest, WhatAnAgentNotedDiesWithAMachineThatWasKilled) {
+  const auto sleeper = [] {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      pause();
+      _exit(0);
+    }
+    return pid;
+  };
+  const auto killed = [](pid_t pid) {
+    int status = 0;
+    return waitpid(pid, &status, WNOHANG) == pid && WIFSIGNALED(status);
+  };
+  for (const bool looked_at : {true, false}) {
+    const std::string token = looked_at ? "seen" : "ended";
+    Launch(token);
+    ASSERT_TRUE(Until([&] { return LockHolder(Dir(token)).value() != 0; }));
+    const pid_t helper = sleeper();
+    ASSERT_TRUE(NoteProcesses(Dir(token), {*ReadProcessStat(helper)}).ok());
+    kill(LockHolder(Dir(token)).value(), SIGKILL);
+    if (looked_at) {
+      EXPECT_TRUE(Until([&] { return IsGone(token); }));
+    } else {
+      EXPECT_TRUE(provider_->Terminate(token).ok());
+    }
+    EXPECT_TRUE(Until([&] { return killed(helper); })) << token;
+  }
+}
+
 TEST_F(LocalProviderTest, RacingLaunchersMakeOneMachine) {
   tokens_.insert("race");
   for (int round = 0; round < 3; ++round) {

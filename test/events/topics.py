@@ -89,10 +89,11 @@ class PubSubHandler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        path = urllib.parse.unquote(self.path)
-        faults = self.server.discovery.faults("PublishRequest", told)
-        if not path.startswith("/v1/projects/p/topics/") or not path.endswith(":publish"):
-            faults.append(path)
+        method, names = self.server.discovery.find("POST", urllib.parse.unquote(self.path))
+        if method is None or method.id != "pubsub.projects.topics.publish" or names["projectsId"] != "p":
+            faults = [self.path]
+        else:
+            faults = self.server.discovery.faults(method.request, told)
         if self.headers["Authorization"] != "Bearer a-token":
             faults.append("another token")
         self.server.wrong += faults

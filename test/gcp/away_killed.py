@@ -141,7 +141,7 @@ class Killing:
         for number in [int(only)] if only else range(1, self.count + 1):
             bad += self.at(number)
         name = f"{' '.join(self.words[:2])}: killed at each of {self.count} requests, right from {len(self.seen)} states"
-        check(name, (only or min(self.count, len(self.seen)) > 5) and not bad, bad[:3])
+        check(name, (only or (self.count > 10 and len(self.seen) > 3)) and not bad, bad[:3])
         self.base.back()
 
 

@@ -34,6 +34,8 @@ def stands(lab, model, record, other):
     for each in record["launches"]:
         for known in ("instance_id", "own_id"):
             each.pop(known, None)
+    for each in record["attempts"]:
+        each["state"] = "Provisioning"
     return record
 
 

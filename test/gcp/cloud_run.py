@@ -4,6 +4,7 @@ of Google's that it asks, a registry where images are pushed, and podman, which 
 Run as Cloud Run would: that image, these variables, an account by a metadata server, no disk, and
 SIGTERM where it must end. Source: "Container runtime contract" (Cloud Run)."""
 
+import base64
 import http.client
 import json
 import pathlib
@@ -13,6 +14,7 @@ import threading
 import time
 import types
 import urllib.parse
+import urllib.request
 import uuid
 
 from test.cloud.verb_lab import ADDRESS, GceLab
@@ -152,10 +154,20 @@ class AwayLab(GceLab):
         token = self.identity.issue(OWN, [CLOUD]).text
         self.podman().run("pull", "--quiet", f"--cert-dir={certificates}", f"--creds=oauth2accesstoken:{token}", image)
 
+    def fire(self, world):
+        """As Cloud Scheduler does it: by a token of the account that the schedule names. Cloud Run must
+        let it in."""
+        target = self.serverless.held["schedules"][f"{PROJECT}/us-central1/stoker-away-{self.ledger(world)}"]["httpTarget"]
+        token = self.identity.issue(target["oauthToken"]["serviceAccountEmail"], [target["oauthToken"]["scope"]]).text
+        headers = {**target["headers"], "Authorization": f"Bearer {token}"}
+        body = base64.b64decode(target["body"])
+        urllib.request.urlopen(urllib.request.Request(target["uri"], body, headers, method=target["httpMethod"])).close()
+
     def tick(self, world, ends_after=None, ends_by="TERM", watch=None, **more):
-        """(exit code, what it told or None, all that it said). `ends_after`: seconds until it gets the
-        signal `ends_by`. `watch(pid)`: called meanwhile, in a thread. `more`: variables in place of
-        the job's."""
+        """(exit code, what it told or None, all that it said). `ends_after`: seconds from its begin until
+        it gets the signal `ends_by`; `lasted`: how long it lived after that. `watch(pid)`: called
+        meanwhile, in a thread. `more`: variables in place of the job's."""
+        self.fire(world)
         execution = self.job(world)["template"]
         task = execution["template"]
         container = task["containers"][0]
@@ -176,12 +188,20 @@ class AwayLab(GceLab):
             **more,
         }
         words = [f"--env={key}={value}" for key, value in variables.items()]
-        timer = threading.Timer(ends_after or 0, lambda: self.podman().run("kill", f"--signal={ends_by}", name, check=False))
-        if ends_after is not None:
-            timer.start()
-        watcher = threading.Thread(target=lambda: watch(self.pid(name)))
-        if watch:
-            watcher.start()
+        told_to_end = []
+
+        def meanwhile():
+            pid = self.pid(name)
+            if watch:
+                watch(pid)
+            if pid and ends_after is not None:
+                time.sleep(ends_after)
+                told_to_end.append(time.monotonic())
+                self.podman().run("kill", f"--signal={ends_by}", name, check=False)
+
+        beside = threading.Thread(target=meanwhile)
+        if watch or ends_after is not None:
+            beside.start()
         begun = time.monotonic()
         done = self.podman().run(
             "run",
@@ -195,9 +215,9 @@ class AwayLab(GceLab):
             check=False,
         )
         self.took = time.monotonic() - begun
-        timer.cancel()
-        if watch:
-            watcher.join()
+        self.lasted = time.monotonic() - told_to_end[0] if told_to_end else 0
+        if beside.is_alive():
+            beside.join()
         told = json.loads(done.stdout) if done.stdout.startswith("{") else None
         return done.returncode, told, done.stdout + done.stderr
 

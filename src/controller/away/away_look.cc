@@ -2,6 +2,7 @@
 #include "controller/away/away_look.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -156,44 +157,63 @@ void AddRecorded(const JobRead& read, const std::string& provider,
 }
 
 // What the records of all active jobs tell of machines, read when it is first asked for: once in a
-// run. Those that make no sense tell nothing: whoever can write them could say anything. Of those
-// that the store does not give now nothing is known.
+// run, and again of a job that was looked at, whose lost machines are no longer there for others.
+// Those that make no sense tell nothing: whoever can write them could say anything. Of those that
+// the store does not give now nothing is known.
 class Recorded {
  public:
   Recorded(Ledger& ledger, std::string provider)
       : ledger_(ledger), provider_(std::move(provider)) {}
 
   Result<std::vector<AwayRecorded>> All() {
-    if (!all_) {
-      STOKER_ASSIGN(all_, Read());
-    }
-    return *all_;
+    if (!by_job_) STOKER_TRY(ReadAll());
+    std::vector<AwayRecorded> all;
+    for (const auto& [job, its] : *by_job_) all.insert(all.end(), its.begin(), its.end());
+    return all;
+  }
+  void Changed(const std::string& job) {
+    if (by_job_ && !Read(job, &*by_job_).ok()) by_job_.reset();
   }
   void Drop(const std::string& what) {
-    if (all_) std::erase_if(*all_, [&](const AwayRecorded& one) { return one.what == what; });
+    if (!by_job_) return;
+    for (auto& [job, its] : *by_job_) {
+      std::erase_if(its, [&](const AwayRecorded& one) { return one.what == what; });
+    }
   }
 
  private:
-  Result<std::vector<AwayRecorded>> Read() {
-    std::vector<AwayRecorded> all;
+  using ByJob = std::map<std::string, std::vector<AwayRecorded>>;
+
+  Status ReadAll() {
+    ByJob all;
     STOKER_ASSIGN(const std::vector<std::string> ids, ActiveJobs(ledger_));
-    for (const std::string& id : ids) {
-      const auto read = ReadJob(ledger_, id);
-      if (read.status().transient()) return read.status();
-      if (read.ok()) AddRecorded(*read, provider_, &all);
-    }
-    return all;
+    for (const std::string& id : ids) STOKER_TRY(Read(id, &all));
+    by_job_ = std::move(all);
+    return Status::Ok();
+  }
+  Status Read(const std::string& id, ByJob* all) {
+    const auto read = ReadJob(ledger_, id);
+    if (read.status().transient()) return read.status();
+    std::vector<AwayRecorded>& its = (*all)[id];
+    its.clear();
+    if (read.ok()) AddRecorded(*read, provider_, &its);
+    return Status::Ok();
   }
 
   Ledger& ledger_;
   const std::string provider_;
-  std::optional<std::vector<AwayRecorded>> all_;
+  std::optional<ByJob> by_job_;
 };
 
 class Run {
  public:
-  Run(Ledger& ledger, Controller& controller, const AwayCall& call, AwayReport* report)
-      : ledger_(ledger), controller_(controller), call_(call), report_(*report) {}
+  Run(Ledger& ledger, Controller& controller, Recorded& recorded, const AwayCall& call,
+      AwayReport* report)
+      : ledger_(ledger),
+        controller_(controller),
+        recorded_(recorded),
+        call_(call),
+        report_(*report) {}
 
   bool Enough() const { return call_.left() < kReserve; }
 
@@ -248,11 +268,13 @@ class Run {
     if (pass->trouble) Add(&report_.troubles, id + ": " + pass->trouble->ToString());
     if (!pass->changed) return;
     ++report_.changed;
+    recorded_.Changed(id);
     for (const std::string& note : pass->notes) Add(&report_.notes, id + ": " + Printable(note));
   }
 
   Ledger& ledger_;
   Controller& controller_;
+  Recorded& recorded_;
   const AwayCall& call_;
   AwayReport& report_;
 };
@@ -335,7 +357,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   if (call.notifier != nullptr) {
     controller.TellThrough(*call.notifier, [&call] { return call.left() < kSendTakes + kSayIt; });
   }
-  Run run(ledger, controller, call, &report);
+  Run run(ledger, controller, recorded, call, &report);
   const AwayNote& note = turn.read().note;
   const auto sweep = [&] {
     const bool due = turn.read().store_now - note.swept >= kAwaySweepEvery;

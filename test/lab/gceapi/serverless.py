@@ -7,6 +7,7 @@ What is bound counts for the account that is made, under its condition: may(). N
 take a minute to be known, and inheritance. Sources: the pages of the methods; "IAM permissions" of each service;
 "Deleting a custom role": its name stays, and undelete brings it back."""
 
+import base64
 import json
 import re
 import sys
@@ -119,7 +120,7 @@ class Serverless:
             raise Refusal(400, f"Invalid JSON payload received. {strange[:3]}", "badRequest")
         entry["permissions"] = needed(method.id)
         for right in entry["permissions"]:
-            if right in self.denied:
+            if right in self.denied or not self.lets(who.email, right, names):
                 raise Refusal(403, f"Permission '{right}' denied on resource '{path}' (or it may not exist).", "forbidden")
         with self.lock:
             name = method.id.replace(".projects.", ".").replace(".locations.", ".").replace(".", "_")
@@ -130,6 +131,10 @@ class Serverless:
             self.bugs.append(f"an answer of {method.id} is not as the document has it: {found[:3]}")
             print(self.bugs[-1], file=sys.stderr, flush=True)
         return told
+
+    def lets(self, email, right, names):
+        """Of the accounts that were made here, what is bound on a job of Cloud Run alone."""
+        return email not in self.held["accounts"] or any(right in each for each, _ in self.granted("job " + self.key(names), email))
 
     # ---- things ----
 
@@ -209,6 +214,10 @@ class Serverless:
         self.policies.pop("job " + self.key(names), None)
         return self.begun(names, "job")
 
+    def run_jobs_run(self, names, query, body):
+        self.one("jobs", self.key(names))
+        return self.begun(names, "execution")
+
     def run_jobs_list(self, names, query, body):
         return {"jobs": [self.held["jobs"][each] for each in sorted(self.held["jobs"])]}
 
@@ -228,12 +237,22 @@ class Serverless:
             raise Refusal(404, f"Location {region} is not found or access is unauthorized.", "notFound")
         return {"name": f"projects/{names['projectsId']}/locations/{region}", "locationId": region}
 
+    def target(self, told):
+        """A request that Cloud Scheduler will send is held against the document of Cloud Run."""
+        split = urllib.parse.urlsplit(told["uri"])
+        method, _ = self.find("run", told["httpMethod"], split.path.removeprefix("/run/"))
+        faults = self.documents["run"].faults(method.request, json.loads(base64.b64decode(told["body"])))
+        if method.id != "run.projects.locations.jobs.run" or faults or told["oauthToken"]["scope"] not in method.scopes:
+            self.bugs.append(f"what a schedule sends is not as the document has it: {told} {faults}")
+
     def cloudscheduler_jobs_create(self, names, query, body):
+        self.target(body["httpTarget"])
         key = f"{names['projectsId']}/{names['locationsId']}/{body['name'].rsplit('/', 1)[1]}"
         self.known(body["httpTarget"]["oauthToken"]["serviceAccountEmail"])
         return self.new("schedules", key, {**body, "state": "ENABLED", "userUpdateTime": now()})
 
     def cloudscheduler_jobs_patch(self, names, query, body):
+        self.target(body["httpTarget"])
         known = self.one("schedules", self.key(names))
         known.update({each: body[each] for each in query["updateMask"].split(",")})
         return known

@@ -9,10 +9,17 @@
 
 namespace stoker {
 
-// `exit_code` and `error` (standard error) of a client that was to `what`: "start the container",
-// "pull IMAGE". kUnavailable: its daemon is away. All else is kInvalid, with what to do: engines
-// themselves try again what may pass.
+// `exit_code` and `error` (standard error) of a client that was to `what`: "start the container".
+// kUnavailable: its daemon is away; kBusy: a registry is asked too often. All else is kInvalid,
+// with what to do.
 Status EngineFailure(const EngineFacts& engine, const std::string& what, int exit_code,
                      const std::string& error);
+// Of one that asks a registry on its way: "build Dockerfile". kBusy: that does not serve it now.
+Status RegistryFailure(const EngineFacts& engine, const std::string& what, int exit_code,
+                       const std::string& error);
+// Of one that was to pull `image`. What is not known to stay so may pass, as it is the network's as
+// a rule: kBusy, too.
+Status PullFailure(const EngineFacts& engine, const std::string& image, int exit_code,
+                   const std::string& error);
 
 }  // namespace stoker

@@ -12,12 +12,15 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/time.h"
 #include "sys/file.h"
 
 namespace stoker::sys {
 namespace {
 
 constexpr size_t kMaxError = 64 << 10;
+constexpr int64_t kLongestLook = 1000;
+constexpr int64_t kStoppedEvery = 100;
 
 int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -132,10 +135,19 @@ void Reap(Running& running) {
   running.pid = -1;
 }
 
+// Those that are not done.
+void Kill(std::vector<Running>& all, const Status& why) {
+  for (Running& one : all) {
+    if (!one.out.valid() && !one.err.valid()) continue;
+    kill(one.pid, SIGKILL);
+    one.failure = why;
+  }
+}
+
 }  // namespace
 
 std::vector<Result<CommandOutput>> RunCommands(const std::vector<Command>& commands,
-                                               int64_t timeout_ms) {
+                                               int64_t timeout_ms, const Stopped& stopped) {
   std::vector<Running> all;
   for (const Command& command : commands) all.push_back(Start(command));
   const int64_t deadline = NowMs() + timeout_ms;
@@ -148,15 +160,15 @@ std::vector<Result<CommandOutput>> RunCommands(const std::vector<Command>& comma
     if (waiting.empty()) break;
     const int64_t left = deadline - NowMs();
     if (left <= 0) {
-      for (Running& one : all) {
-        if (!one.out.valid() && !one.err.valid()) continue;
-        kill(one.pid, SIGKILL);
-        one.failure = Status(Code::kTimeout, "no answer in " + std::to_string(timeout_ms) + " ms");
-      }
+      Kill(all, Status(Code::kTimeout, "no answer in " + FormatDuration(Duration::Ms(timeout_ms))));
       break;
     }
-    if (poll(waiting.data(), waiting.size(), static_cast<int>(std::min<int64_t>(left, 1000))) <=
-        0) {
+    if (stopped && stopped()) {
+      Kill(all, Status(Code::kCancelled, "stopped before it answered"));
+      break;
+    }
+    const int64_t look = std::min(left, stopped ? kStoppedEvery : kLongestLook);
+    if (poll(waiting.data(), waiting.size(), static_cast<int>(look)) <= 0) {
       continue;
     }
     for (size_t i = 0; i < all.size(); ++i) {

@@ -3,6 +3,7 @@
 // user's program is started by port/process_runner.h.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,14 @@ struct CommandOutput {
   bool truncated = false;  // it had more than max_output to say
 };
 
+// True: nobody waits for the answer any more. Asked ten times a second by the thread that waits.
+using Stopped = std::function<bool()>;
+
 // All at once, each in its own process; results in the order of `commands`. kNotFound: there is no
-// such program. kTimeout: not done after `timeout_ms`, and killed. A command that ran and failed is
-// a result with its exit code. Thread-safe; leaves no process behind.
+// such program. kTimeout: not done after `timeout_ms`, and killed; kCancelled: not done when
+// `stopped`, which may be empty, said so, and killed. A command that ran and failed is a result
+// with its exit code. Thread-safe; leaves no process behind.
 std::vector<Result<CommandOutput>> RunCommands(const std::vector<Command>& commands,
-                                               int64_t timeout_ms);
+                                               int64_t timeout_ms, const Stopped& stopped = {});
 
 }  // namespace stoker::sys

@@ -218,7 +218,6 @@ def mistakes(world, engine, check):
     """One clear error each."""
     for name, image, expected in (
         ("no such program", IMAGE, "no such program in the container"),
-        ("no such registry", "localhost:1/none:1", "the registry does not answer"),
         ("a wrong digest", "localhost/py@sha256:" + "0" * 64, "in no registry"),
     ):
         done = world.stoker("run", job_file(world, engine, "command: [nothing-of-this-name]\n", image), timeout=120)
@@ -226,6 +225,11 @@ def mistakes(world, engine, check):
         said = done.stdout + done.stderr + world.stoker("show", job).stdout + log(world, job)
         check(f"{name}: it fails", done.returncode != 0, said)
         check(f"{name}: it is said", expected in said, said)
+    job = world.submit(job_file(world, engine, "run: true\n", "localhost:1/none:1"))
+    world.wait_for("the registry's line", lambda: "the registry does not answer" in log(world, job), timeout=120)
+    check("no such registry: it is waited for", "; asked again, for 10m at most" in log(world, job), log(world, job))
+    world.stoker("cancel", job, check=True)
+    check("no such registry: a cancel ends that", ended(world, job, "Cancelled"), log(world, job))
     done = world.stoker("run", job_file(world, engine, "  run_options: --pid=host\nrun: true\n"))
     check("--pid=host is refused", done.returncode != 0 and "job.yaml:5:" in done.stderr, done.stderr)
     shown = world.stoker("run", "--dry-run", "--container", IMAGE, "--", "true").stdout

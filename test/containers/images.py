@@ -15,7 +15,7 @@ import time
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
 from test.containers.engines import Engine, add_busybox
-from test.containers.registry import NAME, PASSWORD, ImageRegistry, login_file
+from test.containers.registry import NAME, PASSWORD, ImageRegistry, Stumble, login_file
 from test.e2e.kit.harness import Results, World
 from test.e2e.kit.job_kit import running, texts
 
@@ -59,11 +59,11 @@ class Lab:
         self.engine.run("rmi", "localhost/made:1")
         return self.registry.copy(f"docker-archive:{archive}", name)
 
-    def forget(self):
+    def forget(self, host=""):
         """The engine has none of the registry's images any more."""
         listed = self.engine.run("images", "--format", "{{.Repository}} {{.ID}}").stdout
         for line in listed.splitlines():
-            if line.startswith(self.registry.host):
+            if line.startswith(host or self.registry.host):
                 self.engine.run("rmi", "--force", line.split()[1], check=False)
 
     def file(self, image, run, name="job.yaml", more=""):
@@ -74,8 +74,8 @@ class Lab:
     def submit(self, image, run, more=""):
         return self.world.submit(self.file(image, run, more=more))
 
-    def ended(self, job, state="Succeeded"):
-        self.world.stoker("wait", job, timeout=120)
+    def ended(self, job, state="Succeeded", timeout=120):
+        self.world.stoker("wait", job, timeout=timeout)
         good = self.world.job(job)["state"] == state
         if not good:
             print(self.log(job), self.world.stoker("show", job).stdout, file=sys.stderr)
@@ -170,14 +170,71 @@ def away(lab):
     check("it ends well", lab.ended(job))
     check("in the same image", "version late attempt 2" in texts(world, job), lab.log(job))
     world.env["STOKER_CAPACITY"] = "cpus=256 memory=0"
-    lab.forget()
-    lab.registry.stop()
-    job = lab.submit(f"{host}/team/late:1", "run: 'true'\n")
-    check("where it stays away the job fails", lab.ended(job, "Failed"))
-    said = lab.log(job) + world.stoker("show", job).stdout
-    check("for that", "the registry does not answer" in said, said)
-    lab.registry.start()
     lab.log_out()
+
+
+def gone(lab):
+    """A registry that stays away: one clear error, after the stated time, which is ten minutes."""
+    world, check, host = lab.world, lab.check, lab.registry.host
+    lab.registry.stop()
+    job = lab.submit(f"{host}/team/gone:1", "run: 'true'\n")
+    check("where it stays away the job fails", lab.ended(job, "Failed", timeout=1200))
+    said = lab.log(job)
+    lines = [one for one in said.splitlines() if "the registry does not answer" in one]
+    check("which is said when it begins to wait and in the end", len(lines) == 2, said)
+    check("with for how long", "; asked again, for 10m at most" in lines[0] and "; so for 10m" in lines[-1], said)
+    shown = world.stoker("show", job).stdout
+    check("and told of the job", "the registry does not answer" in shown, shown)
+    check("in one attempt", len(world.job(job)["attempts"]) == 1, shown)
+    lab.registry.start()
+
+
+def stumbles(lab):
+    """A registry that has a trouble for a while: waited for on a first attempt and on a later one."""
+    world, check = lab.world, lab.check
+    door = Stumble(lab.registry)
+    lab.registry.trust(world.home, door.host)
+    lab.log_in(door.host)
+    lab.push("team/steady:1", "steady")
+    image = f"{door.host}/team/steady:1"
+
+    def waits(job, times):
+        """The line that says so is there, and its engine has met it so often."""
+        met = door.met
+        world.wait_for("the line", lambda: "; asked again" in lab.log(job), timeout=120)
+        world.wait_for("more tries", lambda: lab.log(job).count("rror") >= times or door.met > met + 20, timeout=120)
+
+    def line_of(job):
+        return [one for one in lab.log(job).splitlines() if "; asked again" in one]
+
+    try:
+        for trouble, words, times in (
+            (503, "the registry has a trouble of its own", 1),
+            (429, "the registry is asked too often", 3),
+            ("reset", "the registry ends the connection", 1),
+        ):
+            lab.forget(door.host)
+            door.trouble = trouble
+            job = lab.submit(image, block())
+            waits(job, times)
+            door.trouble = None
+            world.wait_for("the program", lambda job=job: "version steady attempt 1" in texts(world, job), timeout=180)
+            lines = line_of(job)
+            check(f"{trouble}: it is said once, in the registry's words", len(lines) == 1 and words in lines[0], lab.log(job))
+            lab.forget(door.host)
+            door.trouble = trouble
+            world.stoker("preempt", job, check=True)
+            world.wait_for("the second attempt's line", lambda job=job: len(line_of(job)) == 2, timeout=120)
+            if trouble == "reset":
+                world.stoker("cancel", job, check=True)
+                check("a cancel ends the waiting", lab.ended(job, "Cancelled") and "; so for" not in lab.log(job), lab.log(job))
+                continue
+            door.trouble = None
+            check(f"{trouble}: the later attempt ends well", lab.ended(job) and "version steady attempt 2" in texts(world, job), lab.log(job))
+    finally:
+        door.end()
+        lab.log_out()
+        lab.forget(door.host)
 
 
 def local(lab):
@@ -349,7 +406,7 @@ def full(lab):
     lab.log_out()
 
 
-PARTS = {one.__name__: one for one in (fixed, mistakes, away, local, login, built, full)}
+PARTS = {one.__name__: one for one in (fixed, mistakes, away, stumbles, gone, local, login, built, full)}
 
 
 def main():

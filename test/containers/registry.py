@@ -4,14 +4,17 @@ folders of the test's."""
 
 import base64
 import http.client
+import http.server
 import json
 import os
 import pathlib
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 from test.containers.engines import bring, sbin
@@ -87,9 +90,9 @@ class ImageRegistry:
             self.log.close()
         self.process = None
 
-    def trust(self, home):
+    def trust(self, home, host=""):
         """As the engines want it, of one user's."""
-        where = home / ".config" / "containers" / "certs.d" / self.host
+        where = home / ".config" / "containers" / "certs.d" / (host or self.host)
         where.mkdir(parents=True, exist_ok=True)
         shutil.copy(self.certificate, where / "ca.crt")
         return home / ".config"
@@ -126,3 +129,75 @@ def login_file(path, host, name=NAME, password=PASSWORD):
     word = base64.b64encode(f"{name}:{password}".encode()).decode()
     path.write_text(json.dumps({"auths": {host: {"auth": word}}}))
     os.chmod(path, 0o600)
+
+
+class Stumble(http.server.ThreadingHTTPServer):
+    """A registry's own address with its certificate, which answers `trouble` instead of it where that is set:
+    a status, "reset" = the connection is. `met`: how often it was."""
+
+    daemon_threads = True
+
+    def __init__(self, registry):
+        self.registry, self.trouble, self.met = registry, None, 0
+        super().__init__((registry.host.split(":")[0], 0), Stumbling)
+        self.host = f"{registry.host.split(':')[0]}:{self.server_address[1]}"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(registry.certificate, registry.folder / "key")
+        self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
+
+    def handle_error(self, *_):
+        """Who goes away in the middle."""
+
+    def end(self):
+        self.shutdown()
+        self.server_close()
+
+
+class Stumbling(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        """The registry's log has them."""
+
+    def stumbles(self):
+        trouble = self.server.trouble
+        if trouble is None:
+            return False
+        self.server.met += 1
+        if trouble == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+            return True
+        body = json.dumps({"errors": [{"code": "TOOMANYREQUESTS", "message": "slow down"}]}).encode() if trouble == 429 else b""
+        self.send_response(trouble)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+        return True
+
+    def do_GET(self):
+        if self.stumbles():
+            return
+        context = ssl.create_default_context(cafile=self.server.registry.certificate)
+        line = http.client.HTTPSConnection(self.server.registry.host, context=context, timeout=60)
+        line.putrequest(self.command, self.path, skip_accept_encoding=True)
+        for name, value in self.headers.items():  # several of them may be called Accept
+            if name.lower() in ("accept", "range", "authorization"):
+                line.putheader(name, value)
+        line.endheaders()
+        answer = line.getresponse()
+        body = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("transfer-encoding", "connection", "content-length", "date", "server"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", answer.headers.get("Content-Length", str(len(body))))
+        self.end_headers()
+        self.wfile.write(body)
+        line.close()
+
+    do_HEAD = do_GET

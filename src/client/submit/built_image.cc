@@ -45,7 +45,7 @@ Status AskLong(const EngineFacts& engine, const std::string& what,
   if (said->exit_code == 0) return Status::Ok();
   std::string last = said->out + said->err;
   if (last.size() > kLastWords) last.erase(0, last.size() - kLastWords);
-  return EngineFailure(engine, what, said->exit_code, last);
+  return RegistryFailure(engine, what, said->exit_code, last);
 }
 
 // Exactly what the job's nodes get: what is not packed is not in the image either.

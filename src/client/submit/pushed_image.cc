@@ -50,7 +50,7 @@ Result<FoundImage> PushImage(Client& client, const EngineFacts& engine, const st
   for (const auto& argv : PushArgvs(engine, name, remote, login.written(), daemon)) {
     STOKER_ASSIGN(const auto said, AskEngine(argv, kPushMs));
     if (said.exit_code == 0) continue;
-    const Status why = EngineFailure(engine, "push " + remote, said.exit_code, said.err);
+    const Status why = RegistryFailure(engine, "push " + remote, said.exit_code, said.err);
     return Status(why.code(), why.message(), NextStep(ask.ref));
   }
   // The name that it was given for the push; what stoker calls it stays.

@@ -10,30 +10,18 @@
 #include "sys/container/give_tree.h"
 
 namespace stoker::node {
-namespace {
-
-// As long as a machine's services may take to come up again.
-constexpr Duration kEnginePatience = Duration::Minutes(1);
-
-}  // namespace
-
-Status AwaitEngine(AttemptContext& here, const Status& chosen) {
-  if (!chosen.Is(Code::kUnavailable)) {
-    here.engine_away.reset();
-    return chosen;
-  }
-  const MonoTime now = here.clock.Mono();
-  if (!here.engine_away) here.engine_away = now;
-  if (now - *here.engine_away < kEnginePatience) return chosen;
-  return Status(Code::kInvalid, chosen.message() + "; so for " + FormatDuration(kEnginePatience),
-                chosen.next());
+Status AwaitEngine(AttemptContext& here, ShellStep& step, const std::function<Status()>& ask) {
+  return here.engine_patience.Await(
+      step, [&here](const std::string& line) { here.log.Say("stoker: " + line); }, ask);
 }
 
-Status PlanProgram(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
+Status PlanProgram(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+                   ContainerPlan* plan) {
   STOKER_TRY(CheckUser(engine, *plan));
   plan->entrypoint = plan->spec.entrypoint;
   if (!plan->spec.image_entrypoint) return Status::Ok();
-  STOKER_ASSIGN(plan->entrypoint, ImageEntrypoint(engine, plan->image));
+  STOKER_ASSIGN(plan->entrypoint,
+                ImageEntrypoint(engine, plan->image, [&step] { return step.cancelled(); }));
   if (plan->entrypoint.empty()) {
     here.log.Say("stoker: the image has no entry point (container.entrypoint)");
   }

@@ -3,17 +3,22 @@
 // not who runs the agent.
 #pragma once
 
+#include <functional>
+
 #include "base/status.h"
 #include "container/engine_argv.h"
 #include "node/attempt/context.h"
+#include "node/env/shell_step.h"
 
 namespace stoker::node {
 
-// What ChooseEngine said. A daemon that is away is waited for, but not for ever: kInvalid then.
-Status AwaitEngine(AttemptContext& here, const Status& chosen);
+// Asks the engine, with patience: what it says of itself that may pass is said and asked again for
+// a minute, and is kInvalid then. kCancelled: `step` was.
+Status AwaitEngine(AttemptContext& here, ShellStep& step, const std::function<Status()>& ask);
 // Checks `container.user` against the engine, and completes `plan` by the entry point. kInvalid:
 // the job is at fault.
-Status PlanProgram(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan);
+Status PlanProgram(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+                   ContainerPlan* plan);
 // The container is there: says that its user is another one, whose all folders of the attempt are
 // from here on.
 Status SayUser(AttemptContext& here);

@@ -11,7 +11,9 @@ namespace stoker::node {
 AttemptContext::AttemptContext(AttemptParts parts, AttemptConfig c)
     : AttemptParts(parts),
       config(std::move(c)),
-      log(store, clock, config.dir, LogPlace{config.job.id, config.attempt, config.rank}) {
+      log(store, clock, config.dir, LogPlace{config.job.id, config.attempt, config.rank}),
+      engine_patience(kEnginePatience, clock),
+      registry_patience(kRegistryPatience, clock) {
   log.WhenOpen(config.log_opened);
 }
 

@@ -11,6 +11,7 @@
 #include "job/job.h"
 #include "ledger/ledger.h"
 #include "node/attempt/attempt_log.h"
+#include "node/env/engine/patience.h"
 #include "node/outputs/unsaved.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -77,8 +78,9 @@ struct AttemptContext : AttemptParts {
   AttemptLog log;
   // From its staging to the end of what it runs; null where the job asks for none.
   std::unique_ptr<Container> container;
-  std::string image_id;                 // of `container`
-  std::optional<MonoTime> engine_away;  // since when its engine's daemon does not answer
+  std::string image_id;  // of `container`
+  // With its engine, until the container has begun; with the registry of its image.
+  Patience engine_patience, registry_patience;
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/attempt/image.h"
 
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "net/system.h"
+#include "node/attempt/container_user.h"
 #include "node/env/tail_sink.h"
 #include "sys/container/engine_images.h"
 #include "sys/container/engine_notes.h"
@@ -30,11 +32,13 @@
 namespace stoker::node {
 namespace {
 
+// What a client that failed has said, with its exit code.
+using Failed = std::function<Status(int, const std::string&)>;
+
 // Not in an enclosure of the usual kind: the client of an ordinary user needs more than the one
 // user id that there is in it. `host`: where its daemon is; "" = where it looks itself.
-Status RunClient(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
-                 const std::string& what, std::vector<std::string> argv,
-                 const std::string& host = "") {
+Status RunClient(AttemptContext& here, ShellStep& step, std::vector<std::string> argv,
+                 const std::string& host, const Failed& failed) {
   const auto runner = MakeProcessRunner({"subreaper", "/proc/self/exe"});
   TaskCommand command;
   command.argv = std::move(argv);
@@ -55,17 +59,20 @@ Status RunClient(AttemptContext& here, ShellStep& step, const EngineFacts& engin
   auto exit = step.Run(command, tail);
   step.Use(here.runner);
   if (!exit.ok()) return exit.status();
-  if (exit->ShellCode() == 0) return Status::Ok();
-  return EngineFailure(engine, what, exit->ShellCode(), tail.Tail());
+  return exit->ShellCode() == 0 ? Status::Ok() : failed(exit->ShellCode(), tail.Tail());
 }
 
-Status Pull(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
-            const std::string& image, const std::string& login_dir) {
-  here.log.Does("pulling the image " + image);
-  here.log.Say("stoker: the image " + image +
-               " is not on this machine: " + EngineName(engine.kind) + " pulls it");
-  return RunClient(here, step, engine, "pull " + image, PullArgv(engine, image, login_dir),
-                   login_dir.empty() ? "" : DaemonOf(engine));
+// Whether the engine has it.
+Result<std::optional<ImageHere>> Look(AttemptContext& here, ShellStep& step,
+                                      const EngineFacts& engine, const std::string& image) {
+  std::optional<ImageHere> found;
+  STOKER_TRY(AwaitEngine(here, step, [&]() -> Status {
+    STOKER_ASSIGN(found, EngineNotes(here.config.state_dir).Look(engine, image, [&step] {
+      return step.cancelled();
+    }));
+    return Status::Ok();
+  }));
+  return found;
 }
 
 // What the submitter, or a node before this one, found the job's image to be; "" = nobody yet.
@@ -93,25 +100,85 @@ Result<std::string> FixForJob(AttemptContext& here, const std::string& image) {
 }
 
 // By what the machine may do, where the registry is a cloud's and the engine has no login there.
-std::optional<RegistryLogin> LoginOfMachine(AttemptContext& here, const EngineFacts& engine,
-                                            const ImageRef& ref) {
+// Nullopt: there is none to be had. Errors, which are said: it could not be asked for.
+Result<std::optional<RegistryLogin>> LoginOfMachine(AttemptContext& here, const EngineFacts& engine,
+                                                    const ImageRef& ref) {
   const auto registry = FindRoleRegistry(ref.registry);
-  if (!registry || FindLogin(ref, SystemVariable).login) return std::nullopt;
+  if (!registry || FindLogin(ref, SystemVariable).login) return std::optional<RegistryLogin>();
   const std::string at = "at " + ref.registry + " by this machine's role";
   if (engine.kind == EngineKind::kApptainer) {
     here.log.Say("stoker: apptainer is given no login " + at + ": podman and docker are");
-    return std::nullopt;
+    return std::optional<RegistryLogin>();
   }
   here.log.Does("asking for a login " + at);
-  const auto login = LoginByRole(*registry);
+  auto login = LoginByRole(*registry);
   if (login.ok()) {
     here.log.Say("stoker: a login " + at);
-    return *login;
+    return std::optional(std::move(*login));
   }
   here.log.Say("stoker: there is no login " + at +
                ", the image is pulled without one: " + login.status().ToString());
-  return std::nullopt;
+  return login.status();
 }
+
+// Pulls one image, as often as it takes.
+class Puller {
+ public:
+  // `login`: of the job; all must outlive it.
+  Puller(AttemptContext& here, ShellStep& step, const EngineFacts& engine, const std::string& image,
+         const ImageRef& ref, const std::optional<RegistryLogin>& login)
+      : here_(here), step_(step), engine_(engine), image_(image), ref_(ref), login_(login) {}
+
+  Result<ImageHere> Pull() {
+    here_.log.Say("stoker: the image " + image_ +
+                  " is not on this machine: " + EngineName(engine_.kind) + " pulls it");
+    STOKER_TRY(AwaitEngine(here_, step_, [this] {
+      return here_.registry_patience.Await(
+          step_, [this](const std::string& line) { here_.log.Say("stoker: " + line); },
+          [this] { return Once(); });
+    }));
+    here_.registry_patience.Reset();
+    return *found_;
+  }
+
+ private:
+  Status Once() {
+    Status unknown_login;
+    if (!login_) {
+      auto own = LoginOfMachine(here_, engine_, ref_);
+      if (own.ok()) login_ = std::move(*own);
+      unknown_login = own.status();
+    }
+    here_.log.Does("pulling the image " + image_);
+    const Status pulled = RunIt();
+    // Who could not be asked for the login may be asked soon.
+    if (pulled.Is(Code::kInvalid) && unknown_login.transient()) {
+      return Status(Code::kBusy, pulled.message(), unknown_login.ToString());
+    }
+    STOKER_TRY(pulled);
+    STOKER_ASSIGN(found_, Look(here_, step_, engine_, image_));
+    if (found_) return Status::Ok();
+    return Status(Code::kBusy, TellEngine(engine_) + " pulled " + image_ + ", and has it not");
+  }
+
+  Status RunIt() {
+    LoginFolder folder(here_.config.dir + "/login");
+    if (login_) STOKER_TRY(folder.Write(ref_, *login_));
+    const std::string daemon = folder.written().empty() ? "" : DaemonOf(engine_);
+    return RunClient(here_, step_, PullArgv(engine_, image_, folder.written()), daemon,
+                     [this](int code, const std::string& said) {
+                       return PullFailure(engine_, image_, code, said);
+                     });
+  }
+
+  AttemptContext& here_;
+  ShellStep& step_;
+  const EngineFacts& engine_;
+  const std::string& image_;
+  const ImageRef& ref_;
+  std::optional<RegistryLogin> login_;
+  std::optional<ImageHere> found_;
+};
 
 // What is pulled is smaller than what becomes of it: less room than that is surely too little.
 Status CheckRoom(int64_t bytes, const EngineFacts& engine) {
@@ -138,7 +205,13 @@ Status Load(AttemptContext& here, ShellStep& step, const EngineFacts& engine) {
   Status done = FetchBlobFile(here.ledger, here.movers, blob, kArchive, *writer);
   if (done.ok()) {
     here.log.Does("loading the image");
-    done = RunClient(here, step, engine, "load " + here.config.job.image, LoadArgv(engine, path));
+    const std::string what = "load " + here.config.job.image;
+    done = AwaitEngine(here, step, [&] {
+      return RunClient(here, step, LoadArgv(engine, path), "",
+                       [&](int code, const std::string& said) {
+                         return EngineFailure(engine, what, code, said);
+                       });
+    });
   }
   (void)sys::RemoveTree(path);
   return done;
@@ -147,30 +220,26 @@ Status Load(AttemptContext& here, ShellStep& step, const EngineFacts& engine) {
 // Brings it where it is not here.
 Result<ImageHere> Have(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
                        const std::string& image, const std::optional<RegistryLogin>& login) {
-  const EngineNotes notes(here.config.state_dir);
-  STOKER_ASSIGN(std::optional<ImageHere> found, notes.Look(engine, image));
-  if (!found) {
-    if (here.config.job.image == image && !here.config.job.image_blob.empty()) {
-      STOKER_TRY(Load(here, step, engine));
-    } else if (const auto ref = ParseImageRef(image)) {
-      // Layers that the engine has already count in it: the engine has the last word.
-      const Status room = CheckRoom(here.config.job.image_bytes, engine);
-      if (!room.ok()) here.log.Say("stoker: " + room.message() + ": it is pulled all the same");
-      LoginFolder folder(here.config.dir + "/login");
-      const auto used = login ? login : LoginOfMachine(here, engine, *ref);
-      if (used) STOKER_TRY(folder.Write(*ref, *used));
-      STOKER_TRY(Pull(here, step, engine, image, folder.written()));
-    } else {
-      return Status(Code::kInvalid,
-                    "the image " + here.config.spec.container.image +
-                        " that this job began with (" + image +
-                        ") is not on this machine any more, and in no registry",
-                    "Build it anew, and submit the job anew");
-    }
-    STOKER_ASSIGN(found, notes.Look(engine, image));
-  }
+  STOKER_ASSIGN(std::optional<ImageHere> found, Look(here, step, engine, image));
   if (found) return *found;
-  return Status(Code::kUnavailable, TellEngine(engine) + " pulled " + image + ", and has it not");
+  if (here.config.job.image == image && !here.config.job.image_blob.empty()) {
+    STOKER_TRY(Load(here, step, engine));
+    STOKER_ASSIGN(found, Look(here, step, engine, image));
+    if (found) return *found;
+    return Status(Code::kInvalid, TellEngine(engine) + " loaded " + image + ", and has it not",
+                  "See what removes images on the machine; 'stoker retry' loads it again");
+  }
+  const auto ref = ParseImageRef(image);
+  if (!ref) {
+    return Status(Code::kInvalid,
+                  "the image " + here.config.spec.container.image + " that this job began with (" +
+                      image + ") is not on this machine any more, and in no registry",
+                  "Build it anew, and submit the job anew");
+  }
+  // Layers that the engine has already count in it: the engine has the last word.
+  const Status room = CheckRoom(here.config.job.image_bytes, engine);
+  if (!room.ok()) here.log.Say("stoker: " + room.message() + ": it is pulled all the same");
+  return Puller(here, step, engine, image, *ref, login).Pull();
 }
 
 }  // namespace

@@ -84,10 +84,10 @@ Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {
 }
 
 // `image` is on this machine.
-Status Begin(AttemptContext& here, ShellStep& step, EngineFacts engine, const BroughtImage& image) {
+Status Begin(AttemptContext& here, ShellStep& step, const EngineFacts& engine,
+             const BroughtImage& image) {
   here.log.Does("starting the container");
-  const EngineNotes notes(here.config.state_dir);
-  STOKER_TRY(notes.Note(engine));
+  STOKER_TRY(EngineNotes(here.config.state_dir).Note(engine));
   if (engine.kind == EngineKind::kApptainer) {
     NoteFileUse(here.config.state_dir, engine, image.name);
   } else {
@@ -95,13 +95,22 @@ Status Begin(AttemptContext& here, ShellStep& step, EngineFacts engine, const Br
   }
   STOKER_ASSIGN(ContainerPlan plan, PlanOf(here, engine));
   plan.image = image.name;
-  STOKER_TRY(PlanProgram(here, engine, &plan));
-  STOKER_ASSIGN(here.container, Container::Open(engine, std::move(plan), here.config.limiter));
+  STOKER_TRY(PlanProgram(here, step, engine, &plan));
+  const ContainerBegin begin{[&step] { return step.cancelled(); },
+                             [&here](const std::string& line) { here.log.Say("stoker: " + line); }};
+  STOKER_ASSIGN(here.container,
+                Container::Open(engine, std::move(plan), here.config.limiter, begin));
+  here.engine_patience.Reset();
+  return Status::Ok();
+}
+
+Status HasBegun(AttemptContext& here, ShellStep& step, EngineFacts engine,
+                const BroughtImage& image) {
   here.image_id = image.id;
   step.Use(*here.container);
   if (engine.kind == EngineKind::kPodman && engine.folder.empty()) {
     engine.folder = here.container->store();
-    (void)notes.Note(engine);  // else images are asked for
+    (void)EngineNotes(here.config.state_dir).Note(engine);  // else images are asked for
   }
   here.log.Say("stoker: in a container of " + here.config.spec.container.image + " (" +
                image.id.substr(0, kShownId) + "), by " + TellEngine(engine));
@@ -111,7 +120,8 @@ Status Begin(AttemptContext& here, ShellStep& step, EngineFacts engine, const Br
   return SayUser(here);
 }
 
-// By what earlier containers have shown of engine and image. An error: both are to be asked for.
+// By what earlier containers have shown of engine and image. An error: both are to be asked for,
+// but where it did not answer in time, or nobody waits any more.
 Status BeginAsKnown(AttemptContext& here, ShellStep& step) {
   const auto engine = EngineNotes(here.config.state_dir).Engine(here.config.spec.container.engine);
   if (!engine) return Status(Code::kNotFound, "no engine is known");
@@ -121,23 +131,34 @@ Status BeginAsKnown(AttemptContext& here, ShellStep& step) {
   }
   const auto image = RecallImage(here, *engine);
   if (!image) return Status(Code::kNotFound, "no image is known");
-  return Begin(here, step, *engine, *image);
+  STOKER_TRY(Begin(here, step, *engine, *image));
+  return HasBegun(here, step, *engine, *image);
 }
 
 Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment& secrets) {
   STOKER_TRY(CheckSources(here.config.spec.container));
-  if (BeginAsKnown(here, step).ok()) return Status::Ok();
+  bool known = true;
+  STOKER_TRY(AwaitEngine(here, step, [&] {
+    const Status begun = BeginAsKnown(here, step);
+    known = begun.ok() || begun.Is(Code::kTimeout) || begun.Is(Code::kCancelled);
+    return known ? begun : Status::Ok();
+  }));
+  if (known) return Status::Ok();
   LeaveContainer(here, step);  // it may have begun
   const ContainerSpec& spec = here.config.spec.container;
   here.log.Does("looking for an engine");
   const EngineSearch search{spec.engine, here.config.own_system,
                             [&here](const std::string& line) { here.log.Say("stoker: " + line); },
                             here.log.Sink()};
-  const auto chosen = EngineHere(search, step, here.runner);
-  STOKER_TRY(AwaitEngine(here, chosen.status()));
-  if (chosen->kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec));
-  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, *chosen, secrets));
-  return Begin(here, step, *chosen, image);
+  EngineFacts engine;
+  STOKER_TRY(AwaitEngine(here, step, [&]() -> Status {
+    STOKER_ASSIGN(engine, EngineHere(search, step, here.runner));
+    return Status::Ok();
+  }));
+  if (engine.kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec));
+  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine, secrets));
+  STOKER_TRY(AwaitEngine(here, step, [&] { return Begin(here, step, engine, image); }));
+  return HasBegun(here, step, engine, image);
 }
 
 }  // namespace

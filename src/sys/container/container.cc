@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "container/apptainer_argv.h"
 #include "container/engine_words.h"
 #include "sys/container/container_init.h"
@@ -26,7 +28,12 @@
 namespace stoker {
 namespace {
 
-constexpr int64_t kRunMs = 120'000;
+// What an engine may take to begin a container on the busiest machine.
+constexpr int64_t kRunMs = 300'000;
+// And a user's podman, which copies an image for its user (--userns=keep-id) before the first
+// container of it, file by file; begun anew it would begin with the first file again.
+constexpr int64_t kPrepareMs = 1'800'000, kPrepareSaidMs = 15'000;
+constexpr int kHelloMs = 120'000;
 constexpr int kAnswerMs = 20'000;
 constexpr int kGlanceMs = 100;
 constexpr char kFirstVersion[] = "/sys/fs/cgroup/memory";
@@ -146,13 +153,16 @@ Status HasEnded() {
 }  // namespace
 
 Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, ContainerPlan plan,
-                                                   TaskLimiter* limiter) {
+                                                   TaskLimiter* limiter,
+                                                   const ContainerBegin& begin) {
   std::unique_ptr<Container> made(new Container(engine));
   made->owner_ = plan.owner;
   made->limiter_ = limiter;
   plan.socket_dir = plan.owner + kContainerFolder;
   // Made before the first, so that nobody asks for what was never begun.
-  if (sys::FileExists(plan.socket_dir)) STOKER_TRY(RemoveContainers(engine, plan.owner));
+  if (sys::FileExists(plan.socket_dir)) {
+    STOKER_TRY(made->Heard(RemoveContainers(engine, plan.owner, kRemoveWithinMs, begin.stopped)));
+  }
   plan.verb = kContainerVerb;
   STOKER_ASSIGN(plan.program, OwnFile());
   STOKER_TRY(sys::MakeDirs(plan.socket_dir, 0700));
@@ -169,7 +179,7 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
     STOKER_TRY(sys::WriteFileAtomic(plan.hosts_file, "", 0644, false));
   }
   LearnOfMachine(&plan);
-  STOKER_TRY(KeepsBooks(engine.kind) ? made->Begin(plan) : made->BeginChild(plan));
+  STOKER_TRY(KeepsBooks(engine.kind) ? made->Begin(plan, begin) : made->BeginChild(plan, begin));
   if (const std::string lost = TellLostGroups(plan, made->first_); !lost.empty()) {
     made->remark_ += (made->remark_.empty() ? "" : "; ") +
                      ("the program is not in the groups " + lost) +
@@ -178,21 +188,44 @@ Result<std::unique_ptr<Container>> Container::Open(const EngineFacts& engine, Co
   return made;
 }
 
-Status Container::Begin(const ContainerPlan& plan) {
-  STOKER_ASSIGN(const sys::CommandOutput said,
-                AskEngine(RunArgv(engine_, plan), kRunMs, plan.socket_dir));
-  if (said.exit_code != 0) {
-    return EngineFailure(engine_, "start a container of " + plan.image, said.exit_code, said.err);
+// An engine that does not answer is not asked to forget the container, too: who comes next does.
+Status Container::Heard(const Status& answer) {
+  asked_to_remove_ |= answer.Is(Code::kTimeout) || answer.Is(Code::kCancelled);
+  return answer;
+}
+
+Status Container::Begin(const ContainerPlan& plan, const ContainerBegin& begin) {
+  const bool prepares = engine_.kind == EngineKind::kPodman && engine_.rootless;
+  const int64_t within_ms = prepares ? kPrepareMs : kRunMs;
+  const auto begun = std::chrono::steady_clock::now();
+  bool told = !prepares || !begin.say;
+  const auto said = AskEngine(
+      RunArgv(engine_, plan), within_ms,
+      [&] {
+        if (!told &&
+            std::chrono::steady_clock::now() - begun >= std::chrono::milliseconds(kPrepareSaidMs)) {
+          told = true;
+          begin.say(
+              "podman prepares the image for this user, which it does before the first container "
+              "of it, and which takes the longer the more files it has; it may take " +
+              FormatDuration(Duration::Ms(within_ms)));
+        }
+        return begin.stopped && begin.stopped();
+      },
+      plan.socket_dir);
+  STOKER_TRY(Heard(said.status()));
+  if (said->exit_code != 0) {
+    return EngineFailure(engine_, "start a container of " + plan.image, said->exit_code, said->err);
   }
-  remark_ = RemarkIn(said.err);
-  STOKER_TRY(Accept());
+  remark_ = RemarkIn(said->err);
+  STOKER_TRY(Accept(begin.stopped));
   kept_to_ = MemoryGroupOf(first_);
   store_ = StoreOf(first_);
   return Status::Ok();
 }
 
 // What it writes lies in folders of its own, which are empty at first.
-Status Container::BeginChild(const ContainerPlan& plan) {
+Status Container::BeginChild(const ContainerPlan& plan, const ContainerBegin& begin) {
   STOKER_TRY(CheckForApptainer(plan.spec));
   const std::string scratch = ApptainerScratch(plan);
   STOKER_TRY(sys::RemoveTree(scratch));
@@ -200,7 +233,7 @@ Status Container::BeginChild(const ContainerPlan& plan) {
     STOKER_TRY(sys::MakeDirs(scratch + "/" + folder, 0700));
   }
   STOKER_ASSIGN(child_, EngineChild::Start(RunArgv(engine_, plan), plan.socket_dir));
-  const Status accepted = Accept();
+  const Status accepted = Accept(begin.stopped);
   if (const auto code = child_->Ended(); code && !accepted.ok()) {
     return EngineFailure(engine_, "start a container of " + plan.image, *code, child_->Said());
   }
@@ -251,16 +284,17 @@ Status Container::Listen(const std::string& folder) {
   return Status::Ok();
 }
 
-Status Container::Accept() {
-  const Status silent(Code::kInvalid,
+Status Container::Accept(const sys::Stopped& stopped) {
+  const Status silent(Code::kTimeout,
                       TellEngine(engine_) +
                           " started the container, but its first process does "
                           "not answer",
                       "It may not run stoker's program, or not reach " + owner_ +
                           ": see what SELinux or AppArmor have to say");
   bool called = false;
-  for (int waited = 0; !called && waited < kAnswerMs; waited += kGlanceMs) {
+  for (int waited = 0; !called && waited < kHelloMs; waited += kGlanceMs) {
     called = Await(listener_.get(), kGlanceMs);
+    if (stopped && stopped()) return Status(Code::kCancelled, "stopped while its container began");
     if (!called && child_ && child_->Ended()) break;
   }
   if (!called) return silent;

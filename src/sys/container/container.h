@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "container/engine_argv.h"
 #include "port/process_runner.h"
+#include "sys/command.h"
 #include "sys/container/engine_child.h"
 #include "sys/file.h"
 #include "sys/task/running_task.h"
@@ -23,14 +24,23 @@
 
 namespace stoker {
 
+// While a container begins, which may take long.
+struct ContainerBegin {
+  sys::Stopped stopped{};                              // nobody waits for it any more
+  std::function<void(const std::string& line)> say{};  // why it takes so long; once
+};
+
 class Container final : public ProcessRunner {
  public:
   // `plan`: all but `verb`, `program`, `socket_dir` and the limits, which are set here;
   // `plan.owner` is an existing folder of the caller's. What is left of that owner's containers
   // goes first. `limiter`, which must outlive it, may be null. kInvalid: it would not start
-  // elsewhere either.
+  // elsewhere either; kTimeout: not in time, 5 min, and 30 of a user's podman, which may have to
+  // prepare the image; kCancelled: stopped. What has begun after all then ends by itself, and the
+  // next one of that owner removes it.
   static Result<std::unique_ptr<Container>> Open(const EngineFacts& engine, ContainerPlan plan,
-                                                 TaskLimiter* limiter);
+                                                 TaskLimiter* limiter,
+                                                 const ContainerBegin& begin = {});
   // Ends all that runs in it, and removes it, unless Remove has tried.
   ~Container() override;
   Container(const Container&) = delete;
@@ -63,11 +73,12 @@ class Container final : public ProcessRunner {
 
  private:
   explicit Container(EngineFacts engine) : engine_(std::move(engine)) {}
-  Status Begin(const ContainerPlan& plan);
-  Status BeginChild(const ContainerPlan& plan);
+  Status Heard(const Status& answer);
+  Status Begin(const ContainerPlan& plan, const ContainerBegin& begin);
+  Status BeginChild(const ContainerPlan& plan, const ContainerBegin& begin);
   Status HoldTo(const std::string& group);
   Status Listen(const std::string& folder);
-  Status Accept();
+  Status Accept(const sys::Stopped& stopped);
   Status TakeHosts(const TaskHost& host);
   Result<std::unique_ptr<Task>> StartTask(char kind, const TaskCommand& command, LogSink& sink);
   Status Send(char kind, const int (&fds)[kPayloadFd + 1]);

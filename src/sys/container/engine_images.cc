@@ -15,8 +15,10 @@ constexpr std::string_view kIdMark = "sha256:";
 
 }  // namespace
 
-Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image) {
-  STOKER_ASSIGN(const sys::CommandOutput said, AskEngine(InspectArgv(engine, image), kLookMs));
+Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image,
+                                              const sys::Stopped& stopped) {
+  STOKER_ASSIGN(const sys::CommandOutput said,
+                AskEngine(InspectArgv(engine, image), kLookMs, stopped));
   if (said.exit_code != 0) {
     const Status why =
         EngineFailure(engine, "look at the image " + image, said.exit_code, said.err);

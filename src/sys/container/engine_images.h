@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "container/engine_argv.h"
+#include "sys/command.h"
 
 namespace stoker {
 
@@ -15,8 +16,9 @@ struct ImageHere {
   std::string id;                  // 64 hex digits
   std::vector<std::string> names;  // "HOST/NAME@sha256:…"
 };
-// Nullopt: it is not here. Errors: the engine could not be asked.
-Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image);
+// Nullopt: it is not here. Errors: the engine could not be asked; kCancelled: `stopped`.
+Result<std::optional<ImageHere>> LookForImage(const EngineFacts& engine, const std::string& image,
+                                              const sys::Stopped& stopped = {});
 // Where the engine keeps its images; asks podman, where that is not known yet. "" = it does not
 // say.
 std::string ImageFolder(const EngineFacts& engine);

@@ -206,7 +206,8 @@ std::optional<EngineFacts> EngineNotes::Engine(const std::string& wanted) const 
 }
 
 Result<std::optional<ImageHere>> EngineNotes::Look(const EngineFacts& engine,
-                                                   const std::string& image) const {
+                                                   const std::string& image,
+                                                   const sys::Stopped& stopped) const {
   const std::string path = PathOf(folder_, engine.kind);
   const bool noted = Has(engine);
   const std::string key = noted ? KeyOf(engine) : "", when = StampOfImages(engine);
@@ -215,7 +216,7 @@ Result<std::optional<ImageHere>> EngineNotes::Look(const EngineFacts& engine,
     const NotedImage* known = Find(note, image);
     if (known != nullptr && known->when == when) return {ImageHere{known->id, known->names}};
   }
-  STOKER_ASSIGN(auto found, LookForImage(engine, image));
+  STOKER_ASSIGN(auto found, LookForImage(engine, image, stopped));
   if (!noted || !found) return found;
   EngineNote note = Read(path, key);
   std::erase_if(note.images, [&](const NotedImage& one) { return one.name == image; });

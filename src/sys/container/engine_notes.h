@@ -34,7 +34,8 @@ class EngineNotes {
 
   // As LookForImage, without asking podman again as long as its images are the same. What is found
   // is noted with the engine, where that is.
-  Result<std::optional<ImageHere>> Look(const EngineFacts& engine, const std::string& image) const;
+  Result<std::optional<ImageHere>> Look(const EngineFacts& engine, const std::string& image,
+                                        const sys::Stopped& stopped = {}) const;
   // What `image`, which stands for one content alone, was when it was looked for; it may be gone.
   std::optional<ImageHere> Recall(const EngineFacts& engine, const std::string& image) const;
 

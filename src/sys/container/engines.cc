@@ -52,9 +52,9 @@ std::string ImagesOfApptainer() {
 }
 
 // What its daemon tells, into `docker`.
-Status LearnOfDocker(EngineFacts* docker, int64_t ask_ms) {
+Status LearnOfDocker(EngineFacts* docker, int64_t ask_ms, const sys::Stopped& stopped) {
   STOKER_ASSIGN(const sys::CommandOutput said,
-                AskEngine({docker->program, "info", "--format={{json .}}"}, ask_ms));
+                AskEngine({docker->program, "info", "--format={{json .}}"}, ask_ms, stopped));
   if (said.exit_code != 0) return EngineFailure(*docker, "answer", said.exit_code, said.err);
   ReadDockerInfo(said.out, docker);
   // Enough for --gpus, whether or not the runtime was put into the daemon's settings.
@@ -66,14 +66,14 @@ Status LearnOfDocker(EngineFacts* docker, int64_t ask_ms) {
 // What it takes to begin a container, asked of podman's client alone, which answers in a fifth of
 // the time: whatever else is wrong shows when the container begins.
 std::optional<EngineFacts> LookAtPodman(const std::string& wanted, const std::string& path,
-                                        int64_t ask_ms) {
+                                        int64_t ask_ms, const sys::Stopped& stopped) {
   const char* const name = EngineName(EngineKind::kPodman);
   // Where there is another in its place, this one has to be known to work.
   const bool alone = !FindProgram(EngineName(EngineKind::kDocker), path, "/").ok();
   if (wanted != name && !(wanted.empty() && alone)) return std::nullopt;
   const auto program = FindProgram(name, path, "/");
   if (!program.ok()) return std::nullopt;
-  const auto said = AskEngine({*program, "--version"}, ask_ms);
+  const auto said = AskEngine({*program, "--version"}, ask_ms, stopped);
   if (!said.ok() || said->exit_code != 0) return std::nullopt;
   EngineFacts facts;
   facts.program = *program;
@@ -88,13 +88,14 @@ std::string OwnPath() {
   return own != nullptr ? own : "/usr/local/bin:/usr/bin:/bin";
 }
 
-FoundEngine Look(EngineKind kind, const std::string& program, int64_t ask_ms) {
+FoundEngine Look(EngineKind kind, const std::string& program, int64_t ask_ms,
+                 const sys::Stopped& stopped) {
   FoundEngine found;
   found.facts.kind = kind;
   found.facts.program = program;
-  const auto said = AskEngine(VersionArgv(kind, program), ask_ms);
+  const auto said = AskEngine(VersionArgv(kind, program), ask_ms, stopped);
   if (!said.ok()) {
-    found.trouble = said.status().WithContext(EngineName(kind)).ToString();
+    found.trouble = said.status().ToString();
     found.away = said.status().transient();
     return found;
   }
@@ -114,7 +115,7 @@ FoundEngine Look(EngineKind kind, const std::string& program, int64_t ask_ms) {
   found.facts.rootless = words.size() > 1 && words[1] == "true";
   if (words.size() == 3) found.facts.folder = words[2];
   if (kind == EngineKind::kDocker) {
-    const Status learned = LearnOfDocker(&found.facts, ask_ms);
+    const Status learned = LearnOfDocker(&found.facts, ask_ms, stopped);
     if (!learned.ok()) found.trouble = learned.ToString();
     found.away = learned.transient();
   }
@@ -124,18 +125,30 @@ FoundEngine Look(EngineKind kind, const std::string& program, int64_t ask_ms) {
 // Asks until a time in all.
 class Patience {
  public:
-  explicit Patience(int64_t within_ms)
-      : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(within_ms)) {}
+  explicit Patience(int64_t within_ms, sys::Stopped stopped = {})
+      : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(within_ms)),
+        stopped_(std::move(stopped)) {}
   Result<sys::CommandOutput> Ask(const std::vector<std::string>& argv, int64_t most_ms) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end_ - std::chrono::steady_clock::now());
-    if (left.count() > 0) return AskEngine(argv, std::min<int64_t>(most_ms, left.count()));
+    if (left.count() > 0) {
+      return AskEngine(argv, std::min<int64_t>(most_ms, left.count()), stopped_);
+    }
     return Status(Code::kTimeout, "there is no time left to ask " + argv[0]);
   }
 
  private:
   const std::chrono::steady_clock::time_point end_;
+  const sys::Stopped stopped_;
 };
+
+// "podman run", "docker version".
+std::string TellAsked(const std::vector<std::string>& argv) {
+  std::string out = argv[0].substr(argv[0].rfind('/') + 1);
+  const auto verb = std::find_if(argv.begin() + 1, argv.end(),
+                                 [](const std::string& word) { return word[0] != '-'; });
+  return verb == argv.end() ? out : out + " " + *verb;
+}
 
 struct Listed {
   std::string id;
@@ -184,12 +197,14 @@ std::vector<std::string> EngineEnvironment() {
 }
 
 Result<sys::CommandOutput> AskEngine(const std::vector<std::string>& argv, int64_t timeout_ms,
-                                     const std::string& cwd) {
+                                     const sys::Stopped& stopped, const std::string& cwd) {
   sys::Command command;
   command.argv = argv;
   command.env = EngineEnvironment();
   command.cwd = cwd.empty() ? "/" : cwd;
-  return std::move(sys::RunCommands({command}, timeout_ms)[0]);
+  auto said = std::move(sys::RunCommands({command}, timeout_ms, stopped)[0]);
+  if (said.ok() || !said.status().Is(Code::kTimeout)) return said;
+  return said.status().WithContext(TellAsked(argv));
 }
 
 std::vector<std::string> InstalledEngines() {
@@ -201,14 +216,15 @@ std::vector<std::string> InstalledEngines() {
   return out;
 }
 
-std::vector<FoundEngine> FindEngines(const std::string& wanted, int64_t ask_ms) {
+std::vector<FoundEngine> FindEngines(const std::string& wanted, int64_t ask_ms,
+                                     const sys::Stopped& stopped) {
   std::vector<FoundEngine> out;
   const std::string path = OwnPath();
   for (const auto& [kind, name] : kPrograms) {
     if (!wanted.empty() && wanted != EngineName(kind)) continue;
     const auto program = FindProgram(name, path, "/");
     const bool again = !out.empty() && out.back().facts.kind == kind;
-    if (program.ok() && !again) out.push_back(Look(kind, *program, ask_ms));
+    if (program.ok() && !again) out.push_back(Look(kind, *program, ask_ms, stopped));
   }
   return out;
 }
@@ -246,15 +262,17 @@ std::vector<std::string> TellEngines(const std::vector<FoundEngine>& found) {
   return out;
 }
 
-Result<EngineFacts> ChooseEngine(const std::string& wanted, int64_t ask_ms) {
-  if (const auto podman = LookAtPodman(wanted, OwnPath(), ask_ms)) return *podman;
+Result<EngineFacts> ChooseEngine(const std::string& wanted, int64_t ask_ms,
+                                 const sys::Stopped& stopped) {
+  if (const auto podman = LookAtPodman(wanted, OwnPath(), ask_ms, stopped)) return *podman;
   std::string why;
   bool away = false;
-  for (const FoundEngine& found : FindEngines(wanted, ask_ms)) {
+  for (const FoundEngine& found : FindEngines(wanted, ask_ms, stopped)) {
     if (found.trouble.empty()) return found.facts;
     why += (why.empty() ? "" : "; ") + found.trouble;
     away |= found.away;
   }
+  if (stopped && stopped()) return Status(Code::kCancelled, "stopped while engines were asked");
   if (!why.empty()) return Status(away ? Code::kUnavailable : Code::kInvalid, why);
   if (wanted.empty()) {
     return Status(
@@ -267,9 +285,10 @@ Result<EngineFacts> ChooseEngine(const std::string& wanted, int64_t ask_ms) {
 }
 
 Result<std::vector<std::string>> ImageEntrypoint(const EngineFacts& engine,
-                                                 const std::string& image) {
+                                                 const std::string& image,
+                                                 const sys::Stopped& stopped) {
   STOKER_ASSIGN(const sys::CommandOutput said,
-                AskEngine(EntrypointArgv(engine, image), kAskEngineMs));
+                AskEngine(EntrypointArgv(engine, image), kAskEngineMs, stopped));
   if (said.exit_code == 0) return ReadEntrypoint(said.out);
   return EngineFailure(engine, "look at the image " + image, said.exit_code, said.err);
 }
@@ -279,9 +298,10 @@ Result<std::string> ContainerOf(const EngineFacts& engine, const std::string& ow
   return found.empty() ? std::string() : found[0].id;
 }
 
-Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int64_t within_ms) {
+Status RemoveContainers(const EngineFacts& engine, const std::string& owner, int64_t within_ms,
+                        const sys::Stopped& stopped) {
   if (!KeepsBooks(engine.kind)) return Status::Ok();
-  const Patience patience(within_ms);
+  const Patience patience(within_ms, stopped);
   STOKER_ASSIGN(const std::vector<Listed> found, List(engine, owner, patience));
   Status why;
   for (const Listed& one : found) {

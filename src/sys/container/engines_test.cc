@@ -64,7 +64,7 @@ TEST_F(FakeEngine, ThatDoesNotAnswerInTimeMayAnswerLater) {
   const auto chosen = ChooseEngine("podman", 300);
   setenv("PATH", before.c_str(), 1);
   EXPECT_TRUE(chosen.status().Is(Code::kUnavailable)) << chosen.status().ToString();
-  EXPECT_EQ(chosen.status().message(), "podman: no answer in 300 ms");
+  EXPECT_EQ(chosen.status().message(), "podman info: no answer in 300ms");
 }
 
 // A podman that has one image, and writes what it has as the real one does.

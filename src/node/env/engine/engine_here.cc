@@ -81,7 +81,8 @@ Status Install(const InstallWay& way, const EngineSearch& search, ShellStep& ste
 }  // namespace
 
 Result<EngineFacts> EngineHere(const EngineSearch& search, ShellStep& step, ProcessRunner& usual) {
-  auto there = ChooseEngine(search.wanted);
+  const auto stopped = [&step] { return step.cancelled(); };
+  auto there = ChooseEngine(search.wanted, kAskEngineMs, stopped);
   // A daemon that is away is there already, and may come back.
   const bool lacks = there.status().Is(Code::kInvalid);
   if (!lacks || !search.may_install || geteuid() != 0) return there;
@@ -96,7 +97,7 @@ Result<EngineFacts> EngineHere(const EngineSearch& search, ShellStep& step, Proc
   search.say(there.status().message() + ": installing " + EngineName(way->engine) + ", by " +
              std::string(way->tool));
   STOKER_TRY(Install(*way, search, step, usual));
-  return ChooseEngine(search.wanted);
+  return ChooseEngine(search.wanted, kAskEngineMs, stopped);
 }
 
 }  // namespace stoker::node

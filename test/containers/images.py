@@ -230,7 +230,9 @@ def stumbles(lab):
                 check("a cancel ends the waiting", lab.ended(job, "Cancelled") and "; so for" not in lab.log(job), lab.log(job))
                 continue
             door.trouble = None
-            check(f"{trouble}: the later attempt ends well", lab.ended(job) and "version steady attempt 2" in texts(world, job), lab.log(job))
+            check(
+                f"{trouble}: the later attempt ends well", lab.ended(job) and "version steady attempt 2" in texts(world, job), lab.log(job)
+            )
     finally:
         door.end()
         lab.log_out()

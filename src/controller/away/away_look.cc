@@ -9,6 +9,8 @@
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "controller/all_jobs.h"
+#include "controller/away/away_recorded.h"
+#include "controller/away/away_turn.h"
 #include "controller/sweep.h"
 #include "controller/teller.h"
 #include "ledger/records.h"
@@ -18,14 +20,6 @@ namespace {
 
 // Nothing new is begun when so little is left: a pass over one job asks a handful of times.
 constexpr Duration kReserve = Duration::Seconds(15);
-// After its time whoever runs it has ended it; the store's clock and a write on its way take some.
-constexpr Duration kTurnSlack = Duration::Seconds(30);
-// So long machines that were asked for count although no list shows them.
-constexpr Duration kUnlisted = Duration::Minutes(10);
-// After the last moment at which a request may be sent, what it has made shows within this.
-constexpr Duration kAppears = Duration::Minutes(1);
-// A run that is cut off has noted which job it had come to, so long before at most.
-constexpr Duration kNoteEvery = Duration::Seconds(20);
 // A job of which the record was changed is looked at again at once, so often.
 constexpr int kMostRounds = 4;
 constexpr Duration kSayIt = Duration::Seconds(5);  // what became of what was sent
@@ -34,96 +28,6 @@ constexpr size_t kMostLines = 50;                  // of each kind in a report
 void Add(std::vector<std::string>* lines, std::string line) {
   if (lines->size() < kMostLines) lines->push_back(std::move(line));
 }
-
-// The note of this reconciler while it is this run's turn.
-class Turn {
- public:
-  Turn(Ledger& ledger, Clock& clock, std::string provider, AwayRead read)
-      : ledger_(ledger),
-        clock_(clock),
-        provider_(std::move(provider)),
-        read_(std::move(read)),
-        written_(clock.Mono()) {}
-
-  Status Take(const AwayCall& call) {
-    const AwayNote& now = read_.note;
-    const bool others = !now.turn.empty() && now.turn != call.id;
-    if (others && read_.store_now < now.turn_until && !BugIsOn("away-turn-ignored")) {
-      return Status(Code::kBusy, "another run looks after the jobs until " +
-                                     FormatRfc3339(now.turn_until) + " at the latest");
-    }
-    read_.note.cut_off = now.turn.empty() ? 0 : std::clamp(now.cut_off, 0, 1'000) + 1;
-    read_.note.turn = call.id;
-    read_.note.turn_until = read_.store_now + call.left() + kTurnSlack;
-    std::erase_if(read_.note.asked,
-                  [&](const AwayAsked& one) { return read_.store_now - one.at > kUnlisted; });
-    const Status taken = Write();
-    if (taken.ok()) id_ = call.id;
-    if (!taken.Is(Code::kConflict)) return taken;
-    return Status(Code::kBusy, "another run was quicker to look after the jobs");
-  }
-
-  // `job` is begun. That it cannot be noted, Finish says.
-  void Reach(const std::string& job) {
-    read_.note.after = job;
-    if (clock_.Mono() - written_ >= kNoteEvery) (void)Write();
-  }
-
-  Status Keep(const std::string& what, int machines) {
-    auto& asked = read_.note.asked;
-    std::erase_if(asked, [&](const AwayAsked& one) { return one.what == what; });
-    asked.push_back({what, machines, read_.store_now});
-    return Write().WithContext("noting what is about to be asked for");
-  }
-
-  void Drop(const std::string& what) {
-    std::erase_if(read_.note.asked, [&](const AwayAsked& one) { return one.what == what; });
-  }
-
-  Status Finish(const AwayCall& call, const AwayReport& report, bool looked) {
-    AwayNote& note = read_.note;
-    note.turn.clear();
-    note.cut_off = 0;
-    note.version = call.version;
-    if (looked) note.looked = read_.store_now;
-    if (report.swept) note.swept = read_.store_now;
-    if (report.after) note.after = *report.after;
-    note.did = Told(report);
-    return Write();
-  }
-
-  const AwayRead& read() const { return read_; }
-
- private:
-  Status Write() {
-    written_ = clock_.Mono();
-    if (BugIsOn("away-turn-ignored")) {
-      STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
-      read_.version = newest.version;
-    }
-    auto written = WriteAway(ledger_, provider_, read_);
-    for (int time = 0; written.status().Is(Code::kConflict) && time < 3; ++time) {
-      // An --install has noted something, and it is this run's turn all the same?
-      STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
-      if (id_.empty() || newest.note.turn != id_) break;
-      read_.note.installed = newest.note.installed;
-      read_.note.where = newest.note.where;
-      read_.note.bound = newest.note.bound;
-      read_.version = newest.version;
-      read_.store_now = newest.store_now;
-      written = WriteAway(ledger_, provider_, read_);
-    }
-    STOKER_ASSIGN(read_, std::move(written));
-    return Status::Ok();
-  }
-
-  Ledger& ledger_;
-  Clock& clock_;
-  const std::string provider_;
-  std::string id_;  // of this run, once it is its turn
-  AwayRead read_;
-  MonoTime written_;
-};
 
 // The job of a machine of this ledger; "" = the provider knows of none such.
 Result<std::string> JobOf(Ledger& ledger, Provider& machines, const std::string& instance) {
@@ -135,79 +39,9 @@ Result<std::string> JobOf(Ledger& ledger, Provider& machines, const std::string&
   return std::string();
 }
 
-// Who was told so may not have it; another may have got it a moment before, and its answer is on
-// the way (seed 45001135747). Lists show it soon.
-bool IsDeniedToOne(const Request& request, WallTime now) {
-  return request.refusal->what == RefusalClass::kDenied && request.tries > 1 &&
-         now < request.opened + kAppears;
-}
-
-// Of `job`, at `provider`: what is there or was asked for, and no record says is gone. A request
-// that is past its time, and of which no machine has come, has none.
-void AddRecorded(const JobRead& read, const std::string& provider,
-                 std::vector<AwayRecorded>* recorded) {
-  for (const Launch& launch : read.job.launches) {
-    const Request& request = RequestOf(read.job, launch);
-    if (launch.closed || request.ask.place.provider != provider) continue;
-    const bool open = request.tries > 0 && read.store_now < request.not_after + kAppears;
-    const bool sent = open && (!request.refusal || IsDeniedToOne(request, read.store_now));
-    if (launch.instance_id.empty() && !sent) continue;
-    recorded->push_back({AskedKey(read.job.id, request.ask.place, request.token), launch.index});
-  }
-}
-
-// What the records of all active jobs tell of machines, read when it is first asked for: once in a
-// run, and again of a job that was looked at, whose lost machines are no longer there for others.
-// Those that make no sense tell nothing: whoever can write them could say anything. Of those that
-// the store does not give now nothing is known.
-class Recorded {
- public:
-  Recorded(Ledger& ledger, std::string provider)
-      : ledger_(ledger), provider_(std::move(provider)) {}
-
-  Result<std::vector<AwayRecorded>> All() {
-    if (!by_job_) STOKER_TRY(ReadAll());
-    std::vector<AwayRecorded> all;
-    for (const auto& [job, its] : *by_job_) all.insert(all.end(), its.begin(), its.end());
-    return all;
-  }
-  void Changed(const std::string& job) {
-    if (by_job_ && !Read(job, &*by_job_).ok()) by_job_.reset();
-  }
-  void Drop(const std::string& what) {
-    if (!by_job_) return;
-    for (auto& [job, its] : *by_job_) {
-      std::erase_if(its, [&](const AwayRecorded& one) { return one.what == what; });
-    }
-  }
-
- private:
-  using ByJob = std::map<std::string, std::vector<AwayRecorded>>;
-
-  Status ReadAll() {
-    ByJob all;
-    STOKER_ASSIGN(const std::vector<std::string> ids, ActiveJobs(ledger_));
-    for (const std::string& id : ids) STOKER_TRY(Read(id, &all));
-    by_job_ = std::move(all);
-    return Status::Ok();
-  }
-  Status Read(const std::string& id, ByJob* all) {
-    const auto read = ReadJob(ledger_, id);
-    if (read.status().transient()) return read.status();
-    std::vector<AwayRecorded>& its = (*all)[id];
-    its.clear();
-    if (read.ok()) AddRecorded(*read, provider_, &its);
-    return Status::Ok();
-  }
-
-  Ledger& ledger_;
-  const std::string provider_;
-  std::optional<ByJob> by_job_;
-};
-
 class Run {
  public:
-  Run(Ledger& ledger, Controller& controller, Recorded& recorded, const AwayCall& call,
+  Run(Ledger& ledger, Controller& controller, RecordedMachines& recorded, const AwayCall& call,
       AwayReport* report)
       : ledger_(ledger),
         controller_(controller),
@@ -274,7 +108,7 @@ class Run {
 
   Ledger& ledger_;
   Controller& controller_;
-  Recorded& recorded_;
+  RecordedMachines& recorded_;
   const AwayCall& call_;
   AwayReport& report_;
 };
@@ -307,6 +141,25 @@ void SweepNow(Ledger& ledger, Broker& broker, AwayReport* report) {
   }
 }
 
+// The job that the call is about; "" = all of them. Unset: there is nothing to do.
+Result<std::optional<std::string>> JobOfEvent(Ledger& ledger, Provider& machines,
+                                              const AwayRead& before, const AwayCall& call,
+                                              AwayReport* report) {
+  if (call.instance.empty()) return std::optional<std::string>("");
+  const bool pauses = before.store_now - before.note.looked < kAwayEventPause;
+  auto found = JobOf(ledger, machines, call.instance);
+  if (!pauses && found.status().transient()) {
+    // It may be of the place that does not answer: a look at all jobs sees to it, too.
+    Add(&report->troubles,
+        "whose " + Printable(call.instance) + " is: " + found.status().ToString());
+    return std::optional<std::string>("");
+  }
+  STOKER_ASSIGN(std::string job, std::move(found));
+  if (!job.empty() || !pauses) return std::optional<std::string>(std::move(job));
+  report->what = "nothing: " + Printable(call.instance) + " is not of this ledger";
+  return std::optional<std::string>();
+}
+
 }  // namespace
 
 Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const AwayCall& call) {
@@ -314,23 +167,11 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   STOKER_ASSIGN(Provider * machines, broker.Machines());
   STOKER_ASSIGN(AwayRead before, ReadAway(ledger, provider));
   AwayReport report;
-  std::string job;
-  if (!call.instance.empty()) {
-    const bool pauses = before.store_now - before.note.looked < kAwayEventPause;
-    const auto found = JobOf(ledger, *machines, call.instance);
-    if (pauses || !found.status().transient()) {
-      STOKER_ASSIGN(job, found);
-    } else {
-      // It may be of the place that does not answer: a look at all jobs sees to it, too.
-      Add(&report.troubles,
-          "whose " + Printable(call.instance) + " is: " + found.status().ToString());
-    }
-    if (job.empty() && pauses) {
-      report.what = "nothing: " + Printable(call.instance) + " is not of this ledger";
-      return report;
-    }
-  }
-  Turn turn(ledger, clock, provider, std::move(before));
+  STOKER_ASSIGN(const std::optional<std::string> its,
+                JobOfEvent(ledger, *machines, before, call, &report));
+  if (!its) return report;
+  const std::string& job = *its;
+  AwayTurn turn(ledger, clock, provider, std::move(before));
   STOKER_TRY(turn.Take(call));
   BoundUse use;
   use.bound = call.bound;
@@ -339,7 +180,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   use.now = [&turn] { return turn.read().store_now; };
   use.asked_before = [&turn] { return turn.read().note.asked; };
   use.keep = [&turn](const std::string& what, int count) { return turn.Keep(what, count); };
-  Recorded recorded(ledger, provider);
+  RecordedMachines recorded(ledger, provider);
   use.recorded = [&recorded] { return recorded.All(); };
   use.drop = [&](const std::string& what) {
     turn.Drop(what);

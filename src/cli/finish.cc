@@ -19,16 +19,19 @@ namespace stoker::cli {
 namespace {
 
 // `line` has who looks after the job at its end; what is unusual about that has its own.
-void SayRecovery(Context& context, const Job& job, const JobSpec& spec, const std::string& line) {
+void SayRecovery(Context& context, const JobSpec& spec, const std::string& line) {
   const client::RecoveryInShort recovery = client::TellRecoveryInShort(context, spec);
   context.Say(line + " · " + recovery.timer);
   if (!recovery.unusual.empty()) context.Say("looked after by " + recovery.unusual);
+}
+
+// "" = the machines of `job` that are here outlive this login.
+std::string LoginEnd(const Job& job) {
   const std::vector<Offer> offers = AllOffers(job);
   const bool here = std::any_of(offers.begin(), offers.end(), [](const Offer& offer) {
     return offer.ask.place.provider == kLocalProvider;
   });
-  const std::string end = here ? client::TellLoginEnd(client::ThisLogin()) : "";
-  if (!end.empty()) context.Say("on this machine, " + end);
+  return here ? client::TellLoginEnd(client::ThisLogin()) : "";
 }
 
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
@@ -36,7 +39,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   auto first = client::BeginJob(*controller, job.id);
   if (!context.json) {
     context.Print(job.id + "\n");
-    SayRecovery(context, job, spec, "to follow it: stoker logs -f " + job.id);
+    SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
   }
   const auto refused = client::HearOut(context, *controller, std::move(first));
   if (context.json) {
@@ -46,6 +49,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
                           {"recovery_tiers", client::RecoveryTiers(context, job, &spec)}};
     if (!job.retry_of.empty()) out["retry_of"] = job.retry_of;
     if (!job.from.empty()) out["from"] = job.from;
+    if (const std::string end = LoginEnd(job); !end.empty()) out["login_end"] = end;
     if (refused) out["ended"] = refused->result->why;
     context.Print(out.dump() + "\n");
   }
@@ -65,8 +69,10 @@ void SubmitsNow() {
 Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   controller->Submitted(job.id);
+  const std::string end = LoginEnd(job);
+  if (!end.empty()) context.Say("on this machine, " + end);
   if (detach) return Detach(context, job, spec);
-  SayRecovery(context, job, spec,
+  SayRecovery(context, spec,
               "job " + job.id + " (" + job.name + "). Ctrl-C leaves; the job goes on");
   AttachOptions options;
   options.logs = !quiet && !context.json;

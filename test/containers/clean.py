@@ -71,6 +71,10 @@ case $boots in
   each begun logout
   sleep 30
   each went logout
+  each begun last
+  sleep 30
+  over "users $(echo $(loginctl list-users --no-legend))"
+  each went last
   over end
   systemctl poweroff --force --force
   ;;
@@ -187,8 +191,16 @@ def main():
     out = heard("--console" in sys.argv)
     for who in ("root", "user"):
         judge(results.check, who, out.found)
-    # With KillUserProcesses=yes.
-    judge_lasting(results.check, "user", lambda what: out.found.get(("user", what), {}), "logout", "Interrupted")
+
+    def of(what):
+        return out.found.get(("user", what), {})
+
+    # With KillUserProcesses=yes; then by the user's own systemd, without lingering.
+    judge_lasting(results.check, "user", of, "logout", "Interrupted")
+    told = of("begun last").get("told", "")
+    results.check("user, last: said when it was submitted", "loginctl enable-linger" in told, told)
+    judge_lasting(results.check, "user", of, "last", "Interrupted")
+    results.check("user, last: the user's systemd ended without delay", ("machine", "users ") in out.found, list(out.found))
     results.check("the machine came to its end", ("machine", "end") in out.found, out.last)
     results.finish()
 

@@ -14,6 +14,8 @@ import time
 
 IMAGE = "localhost/busybox:1"
 GIVEN = pathlib.Path("/opt/given")
+ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
+BY_OWN_SYSTEMD = "systemd-run --quiet --user --scope -p Delegate=yes".split()
 # Saves now and then and at SIGTERM; says where it stands. Its first attempt ends by what ends it.
 SAVER = """\
 state=$STOKER_CHECKPOINT_DIR/state.txt step=0 told=
@@ -75,7 +77,7 @@ class Inside:
         (self.work / "saver.sh").write_text(SAVER)
 
     def stoker(self, *words):
-        return run("stoker", *words, cwd=self.work, env={**os.environ, "NO_COLOR": "1"})
+        return run("stoker", *words, cwd=self.work, env=ENVIRONMENT)
 
     def say(self, what, **facts):
         # Each line is whole; what the kernel says meanwhile has lines of its own.
@@ -90,9 +92,11 @@ class Inside:
         own = [one.get("stream") in ("o", "e") and not one.get("note") for one in lines]
         return [[one["text"] for one, its in zip(lines, own) if its == whose] for whose in (True, False)]
 
-    def begin(self, *words):
+    def begin(self, *words, by=()):
         # The machine has one processor, for a job of each.
-        done = self.stoker("run", "--json", "--detach", "--infra", "local", "--cpus", "0.5", "--container", IMAGE, *words)
+        words = ["run", "--json", "--detach", "--infra", "local", "--cpus", "0.5", "--container", IMAGE, *words]
+        done = run(*by, "stoker", *words, cwd=self.work, env=ENVIRONMENT)
+        self.told = done.stdout
         try:
             return json.loads(done.stdout.splitlines()[-1])["id"]
         except (ValueError, KeyError, IndexError):
@@ -145,10 +149,11 @@ class Inside:
         self.left("left tried")
 
     def begun(self, what):
-        job = self.begin("--", "sh", "saver.sh")
+        job = self.begin("--", "sh", "saver.sh", by=BY_OWN_SYSTEMD if what == "last" else ())
         self.kept(what).write_text(job)
         self.until(lambda: "1-" in json.dumps(self.checkpoints(job)))
-        self.say(f"begun {what}", job=job, checkpoints=self.checkpoints(job), containers=run("podman", "ps").stdout.splitlines()[1:])
+        containers = run("podman", "ps").stdout.splitlines()[1:]
+        self.say(f"begun {what}", job=job, told=self.told, checkpoints=self.checkpoints(job), containers=containers)
 
     def still(self, what):
         """Without a verb that would help it along."""

@@ -28,6 +28,7 @@
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
 #include "sys/container/engine_notes.h"
+#include "sys/container/groups_left.h"
 #include "sys/descriptors.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -313,6 +314,7 @@ int LocalMachine::PowerOff() {
   }
   const Status forgotten = ForgetContainers(state_.root(), dir_, kForgetMs);
   if (!forgotten.ok()) Log(forgotten.ToString());
+  if (shutdown_at_ != 0) EndPauseHere();
   status = state_.RemoveDir(token_);
   if (!status.ok()) Log(status.ToString());
   return status.ok() ? 0 : 1;

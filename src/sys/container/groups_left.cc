@@ -2,16 +2,21 @@
 #include "sys/container/groups_left.h"
 
 #include <fts.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <memory>
+
+#include "sys/file.h"
+#include "sys/task/cgroup.h"
 
 namespace stoker {
 namespace {
 
 constexpr size_t kWholeId = 64;
 constexpr int kDeepest = 8;
+constexpr char kPause[] = "catatonit\n";
 
 }  // namespace
 
@@ -30,6 +35,15 @@ void RemoveGroupsOf(const std::string& id, const std::string& root) {
     if (entry->fts_info == FTS_DP && std::strstr(entry->fts_path, id.c_str()) != nullptr) {
       (void)rmdir(entry->fts_accpath);
     }
+  }
+}
+
+void EndPauseHere() {
+  const auto own = OwnCgroup();
+  if (!own.ok()) return;
+  for (const pid_t pid : CgroupProcesses(*own)) {
+    const auto name = sys::ReadFile("/proc/" + std::to_string(pid) + "/comm", 64);
+    if (name.ok() && *name == kPause) kill(pid, SIGTERM);
   }
 }
 

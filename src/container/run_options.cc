@@ -49,6 +49,7 @@ struct Row {
 // By the long name: what to write.
 constexpr Row kRefused[] = {
     {"pid", "Leave it out: stoker ends all processes of the container, which are its own"},
+    {"no-pid", "Leave it out: stoker ends all processes of the container, which are its own"},
     {"detach", kLife},
     {"rm", kLife},
     {"restart", "Leave it out: stoker begins the next attempt (resources.job_recovery)"},
@@ -130,6 +131,7 @@ constexpr Row kRefused[] = {
     {"link", kNetwork},
     {"link-local-ip", kNetwork},
     {"network-args", kNetwork},
+    {"netns-path", kNetwork},
     {"mac-address", kNetwork},
     {"hostname", kHostName},
     {"no-hostname", kHostName},

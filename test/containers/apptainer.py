@@ -140,12 +140,13 @@ class Apptainer:
 
 def inside():
     from test.containers import containers as parts
-    from test.containers import examples
+    from test.containers import examples, habits
     from test.e2e.kit.harness import Results, World
 
     uid, port = map(int, os.environ[INSIDE].split())
     results = Results()
     chosen = {"seen": seen, "saved": parts.saved, "killed": parts.killed, "mistakes": mistakes, "orphaned": orphaned, "limited": limited}
+    chosen.update(options=options, groups=habits.groups)
     more = {"here": examples.here, "box": examples.box}
     with World("apptainer", uid=uid) as world:
         world.root.chmod(0o755)
@@ -265,6 +266,14 @@ def limited(world, engine, check):
         told = "over its limit of" in shown and "resources.memory" in shown if held else "and not enforced" in log(own, job)
         check(f"memory is {'' if held else 'not '}held, and that is told", told, shown + log(own, job))
         own.wait_for("the machine to be gone", lambda: not own.instances(), timeout=60)
+
+
+def options(world, _engine, check):
+    """As options.py."""
+    from test.containers.options import judge
+
+    done = subprocess.run(["apptainer", "exec", "--help"], capture_output=True, text=True, check=True)
+    judge(world, "apptainer", done.stdout, check)
 
 
 def mistakes(world, engine, check):

@@ -299,16 +299,18 @@ def swept(world, engine, check):
     job = world.submit(job_file(world, engine, "run: true\n"))
     check("a job runs", ended(world, job), log(world, job))
     world.wait_for("the machine to be gone", lambda: not world.instances(), timeout=60)
+    image = engine.build("swept", f"FROM {IMAGE}\nVOLUME /kept\n")
     for owner in (f"{world.state}/instances/gone", "/elsewhere/instances/gone"):
-        engine.run("create", f"--label=stoker.owner={owner}", "--network=host", IMAGE, "true")
-    check("two are there", len(engine.containers()) == 2, engine.containers())
+        engine.run("create", f"--label=stoker.owner={owner}", "--network=host", image, "true")
+    check("two are there, with a volume each", (len(engine.containers()), len(engine.unnamed())) == (2, 2), engine.containers())
     said = world.stoker("gc", "--dry-run", timeout=120)
     check("--dry-run removes none", len(engine.containers()) == 2, said.stdout + said.stderr)
     said = world.stoker("gc", timeout=120)
     left = engine.containers()
     check("the dead one is gone, another's stays", len(left) == 1, said.stdout + said.stderr)
+    check("so do their volumes", len(engine.unnamed()) == 1, engine.unnamed())
     for one in left:
-        engine.run("rm", "--force", one)
+        engine.run("rm", "--force", "--volumes", one)
     doctor = world.stoker("doctor").stdout
     check("doctor names the engine", f"{engine.name} " in doctor and "containers" in doctor, doctor)
 

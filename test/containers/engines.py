@@ -23,12 +23,14 @@ PACKAGES = {
     "docker": ["docker.io", "runc", "busybox-static"],
     "rootless": ["podman", "runc", "conmon", "uidmap", "slirp4netns", "catatonit", "busybox-static"],
     "registry": ["docker-registry", "apache2-utils", "openssl", "skopeo"],
+    "inits": ["tini", "dumb-init"],
 }
 PROGRAMS = {
     "podman": ["podman", "runc", "busybox"],
     "docker": ["dockerd", "docker", "runc", "busybox"],
     "rootless": ["podman", "runc", "newuidmap", "catatonit", "busybox"],
     "registry": ["docker-registry", "htpasswd", "openssl", "skopeo"],
+    "inits": ["tini-static", "dumb-init"],
 }
 USER = "stoker-boxed"  # has user ids below it, which takes a name
 POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
@@ -216,7 +218,8 @@ class Engine:
         self.log = open(self.folder / "daemon.log", "w", encoding="utf-8")
         self.daemon = subprocess.Popen(
             [shutil.which("dockerd", path=sbin()), "--iptables=false", "--bridge=none", f"--data-root={self.folder}/root"]
-            + [f"--exec-root={self.folder}/exec", f"--pidfile={self.folder}/pid", f"--host={socket}"],
+            + [f"--exec-root={self.folder}/exec", f"--pidfile={self.folder}/pid", f"--host={socket}"]
+            + [f"--group={self.world.user.get('group', 0)}"],  # who may ask it
             env=self.env,
             stdout=self.log,
             stderr=self.log,

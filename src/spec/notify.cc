@@ -154,9 +154,9 @@ std::string NotifyText(const NotifySpec& one) {
 
 std::string Whom(const NotifySpec& to) {
   const size_t host = to.to.find("://");
-  const size_t rest = host == std::string::npos ? host : to.to.find('/', host + 3);
+  const size_t rest = host == std::string::npos ? host : to.to.find_first_of("/?#", host + 3);
   const bool more = rest != std::string::npos && rest + 1 < to.to.size();
-  return to.kind + " " + Printable(more ? to.to.substr(0, rest + 1) : to.to) + (more ? "…" : "");
+  return to.kind + " " + Printable(more ? to.to.substr(0, rest) : to.to) + (more ? "/…" : "");
 }
 
 }  // namespace stoker

@@ -201,6 +201,8 @@ TEST(Whom, IsToldWithoutWhatLetsIn) {
   to.kind = "ntfy";
   to.to = "https://ntfy.sh/my-own-topic";
   EXPECT_EQ(Whom(to), "ntfy https://ntfy.sh/…");
+  to.to = "https://box?key=A/B";
+  EXPECT_EQ(Whom(to), "ntfy https://box/…");
   to.to = "https://box:8080";
   EXPECT_EQ(Whom(to), "ntfy https://box:8080");
   to = {"webhook", "$HOOK", {}, {}};

@@ -205,12 +205,13 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
     if (due && !report.swept && !run.Enough()) SweepNow(ledger, broker, &report);
   };
   const std::string after = FirstBehind(ledger, turn.read());
-  if (note.cut_off > 0) {
+  if (note.cut_off > 0 && job.empty()) {
     Add(&report.troubles, "the run before was cut off in its middle; this one begins behind " +
                               (after.empty() ? "no job" : Printable(after)));
   }
-  // Looks that take all the time that there is would leave none for it; nor may it take theirs.
-  if (!note.after.empty() && note.cut_off == 0) sweep();
+  // Looks that take all the time that there is would leave none for it; nor may it take
+  // theirs, though what is expired is ended also while each run is cut off.
+  if (!note.after.empty() && (note.cut_off == 0 || note.cut_off % 4 == 3)) sweep();
   Status looked;
   if (job.empty()) {
     looked = run.All(after, [&turn](const std::string& next) { turn.Reach(next); });

@@ -315,7 +315,8 @@ TEST_F(AwayTest, AMachineOfAnotherTypeIsNotStarted) {
   BoundUse use;
   use.bound = SmallBound();
   use.now = [this] { return clock_.Wall(); };
-  use.asked_before = [] { return std::vector<AwayAsked>(); };
+  std::vector<AwayAsked> asked;
+  use.asked_before = [&] { return asked; };
   use.keep = [](const std::string&, int) { return Status::Ok(); };
   const auto bound = BindProvider(local_, ledger_->id(), std::move(use));
   Stands("a");
@@ -331,6 +332,9 @@ TEST_F(AwayTest, AMachineOfAnotherTypeIsNotStarted) {
   EXPECT_FALSE(denied());
   Stands("c");
   EXPECT_TRUE(denied()) << "two have power";
+  local_.machines.erase("c");
+  asked = {{"a", 1, {}}};
+  EXPECT_FALSE(denied()) << "this one, started a moment ago";
 }
 
 TEST_F(AwayTest, AnInstallMeanwhileTakesNoTurnAway) {
@@ -363,6 +367,21 @@ TEST_F(AwayTest, WhatAnotherRunTookStaysItsOwn) {
   EXPECT_FALSE(LookAway(*ledger_, broker_, clock_, call).ok());
   EXPECT_EQ(local_.launches, 0);
   EXPECT_EQ(Note().turn, "another");
+}
+
+// Lambda may deliver one event twice.
+TEST_F(AwayTest, ACallThatComesTwiceHasTwoTurns) {
+  Submit();
+  AwayCall call = Call();
+  call.understand = [&](const Ask&) -> Result<AskedMachine> {
+    auto read = *ReadAway(*ledger_, "local");
+    read.note.turn_until = read.note.turn_until + Duration::Ms(1);
+    EXPECT_EQ(read.note.turn, call.id);
+    EXPECT_TRUE(WriteAway(*ledger_, "local", read).ok());
+    return asked_;
+  };
+  EXPECT_FALSE(LookAway(*ledger_, broker_, clock_, call).ok());
+  EXPECT_EQ(local_.launches, 0);
 }
 
 TEST_F(AwayTest, WhatWasRefusedDoesNotCount) {
@@ -497,7 +516,7 @@ TEST_F(AwayTest, AJobThatEndsEachRunLeavesTheOthersTheirTurn) {
     clock_.now += 1'000;
   }
   EXPECT_EQ(begun.size(), 6U);
-  EXPECT_EQ(broker_.sweeps, 0) << "nor does a sweep come before them";
+  EXPECT_EQ(broker_.sweeps, 10) << "nor does a sweep come before them each time";
 }
 
 TEST_F(AwayTest, WhatANewerStokerWroteIsLeftAloneAndSaid) {

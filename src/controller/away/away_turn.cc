@@ -32,13 +32,16 @@ Status AwayTurn::Take(const AwayCall& call) {
     return Status(Code::kBusy, "another run looks after the jobs until " +
                                    FormatRfc3339(now.turn_until) + " at the latest");
   }
-  read_.note.cut_off = now.turn.empty() ? 0 : std::clamp(now.cut_off, 0, 1'000) + 1;
+  read_.note.cut_off = std::clamp(now.cut_off, 0, 1'000) + (now.turn.empty() ? 0 : 1);
   read_.note.turn = call.id;
   read_.note.turn_until = read_.store_now + call.left() + kTurnSlack;
   std::erase_if(read_.note.asked,
                 [&](const AwayAsked& one) { return read_.store_now - one.at > kUnlisted; });
   const Status taken = Write();
-  if (taken.ok()) id_ = call.id;
+  if (taken.ok()) {
+    id_ = call.id;
+    until_ = read_.note.turn_until;
+  }
   if (!taken.Is(Code::kConflict)) return taken;
   return Status(Code::kBusy, "another run was quicker to look after the jobs");
 }
@@ -62,7 +65,8 @@ void AwayTurn::Drop(const std::string& what) {
 Status AwayTurn::Finish(const AwayCall& call, const AwayReport& report, bool looked) {
   AwayNote& note = read_.note;
   note.turn.clear();
-  note.cut_off = 0;
+  // A look at one job says nothing of whether one at all of them would have been cut off.
+  if (report.after) note.cut_off = 0;
   note.version = call.version;
   if (looked) note.looked = read_.store_now;
   if (report.swept) note.swept = read_.store_now;
@@ -79,9 +83,11 @@ Status AwayTurn::Write() {
   }
   auto written = WriteAway(ledger_, provider_, read_);
   for (int time = 0; written.status().Is(Code::kConflict) && time < 3; ++time) {
-    // An --install has noted something, and it is this run's turn all the same?
+    // An --install has noted something, and it is this run's turn all the same? A call that comes
+    // twice has one id, and two runs then.
     STOKER_ASSIGN(const AwayRead newest, ReadAway(ledger_, provider_));
-    if (id_.empty() || newest.note.turn != id_) break;
+    const bool its = newest.note.turn == id_ && newest.note.turn_until == until_;
+    if (id_.empty() || !its) break;
     read_.note.installed = newest.note.installed;
     read_.note.where = newest.note.where;
     read_.note.bound = newest.note.bound;

@@ -38,6 +38,7 @@ class AwayTurn {
   Clock& clock_;
   const std::string provider_;
   std::string id_;  // of this run, once it is its turn
+  WallTime until_;
   AwayRead read_;
   MonoTime written_;
 };

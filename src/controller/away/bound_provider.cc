@@ -103,11 +103,13 @@ class BoundProvider : public Provider {
   // Somebody else has made it: of a type that this may not ask for, it may be.
   StartAnswer Start(const std::string& id) override {
     std::string type;
-    STOKER_ASSIGN(const int there, MachinesBut("", id, &type));
+    STOKER_ASSIGN(const int there, MachinesBut(id, &type));
     const Status within = MayStart(use_.bound, type, there);
     if (!within.ok()) return Denied(within);
     STOKER_TRY(use_.keep(id, 1));
-    return inner_.Start(id);
+    StartAnswer answer = inner_.Start(id);
+    if (answer.refusal()) use_.drop(id);
+    return answer;
   }
   Result<std::optional<BootFailure>> WhyNotBooted(const std::string& id, const Ask& ask) override {
     return inner_.WhyNotBooted(id, ask);
@@ -117,11 +119,11 @@ class BoundProvider : public Provider {
   }
 
  private:
-  // Of the ledger, but those of the request `key`: to send it again makes none more. Machines of
-  // its token in another place or job are others. An error where a place does not answer: what is
-  // there is not known. `type`: of the machine `id`, "" where no list shows it.
-  Result<int> MachinesBut(const std::string& key, const std::string& id = "",
-                          std::string* type = nullptr) {
+  // Of the ledger, but those of `key`, a request or a machine that is started: to send it again
+  // makes none more. Machines of a request's token in another place or job are others. An error
+  // where a place does not answer: what is there is not known. `type`: of that machine, "" where no
+  // list shows it.
+  Result<int> MachinesBut(const std::string& key, std::string* type = nullptr) {
     STOKER_ASSIGN(const InstancesSeen seen, inner_.Describe(ledger_id_, ""));
     STOKER_TRY(seen.Whole());
     Unlisted unlisted;
@@ -129,7 +131,7 @@ class BoundProvider : public Provider {
     for (const InstanceSeen& machine : seen) {
       if (machine.ledger_id != ledger_id_) continue;
       unlisted.Lists(machine);
-      if (type != nullptr && machine.id == id) *type = machine.type;
+      if (type != nullptr && machine.id == key) *type = machine.type;
       if (!KeysOf(machine).contains(key) && HasPower(machine)) ++there;
     }
     if (BugIsOn("away-lists-are-all")) return there;

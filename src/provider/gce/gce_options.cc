@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/gce/gce_options.h"
 
+#include <algorithm>
 #include <concepts>
+#include <iterator>
 #include <type_traits>
 
 #include "base/json_fields.h"
 #include "base/letter_case.h"
+#include "base/text.h"
 
 namespace stoker::gce {
 
@@ -57,6 +60,16 @@ Result<Options> ParseOptions(std::string_view text) {
   Fields(in, options);
   if (!in.status().ok()) return Status(Code::kInvalid, in.status().message());
   return options;
+}
+
+const char* DiskTypeFor(const std::string& type) {
+  constexpr const char* kHyperdiskAlone[] = {"n4",  "n4a", "n4d", "c4", "c4a", "c4d",
+                                             "h4d", "x4",  "m4",  "g4", "a4",  "a4x"};
+  const std::string family = type.substr(0, type.find('-'));
+  const bool alone = std::find(std::begin(kHyperdiskAlone), std::end(kHyperdiskAlone), family) !=
+                         std::end(kHyperdiskAlone) ||
+                     StartsWith(type, "a3-ultragpu-");
+  return alone ? "hyperdisk-balanced" : "pd-balanced";
 }
 
 std::string TypeWith(const std::string& type, const std::string& accelerator, int64_t count) {

@@ -12,7 +12,9 @@
 
 namespace stoker::gce {
 
-inline constexpr char kUsualDisk[] = "pd-balanced";
+// The type of disk that stoker asks for with a machine of `type`: newer families take no others.
+// Source: "Supported disk types" of each machine family (Compute Engine documentation).
+const char* DiskTypeFor(const std::string& type);
 
 struct Label {
   std::string key;
@@ -29,7 +31,7 @@ struct Options {
   int64_t accelerators = 0;     // of them
   int64_t gpus = 0;             // in all, those that the type brings too
   int64_t disk_gib = 0;         // 0 = as large as the image
-  std::string disk_type;        // kUsualDisk; "" = as Google chooses
+  std::string disk_type;        // of DiskTypeFor; "" = as Google chooses
   std::string placement;        // kCluster: near each other in that zone; "" = anywhere
   bool restart = false;         // stopped where it is taken, and wanted again
   std::vector<Label> labels;    // the user's

@@ -242,5 +242,16 @@ TEST(GceAnswer, InstancesOfAllZones) {
   EXPECT_EQ(ParseInstances("[]", {}).status().code(), Code::kCorrupt);
 }
 
+TEST(DiskType, IsOneThatTheFamilyTakes) {
+  for (const char* type : {"n1-standard-4", "e2-micro", "g2-standard-8", "a2-highgpu-1g", "h3-x-1",
+                           "a3-highgpu-8g", "c3-standard-4"}) {
+    EXPECT_STREQ(DiskTypeFor(type), "pd-balanced") << type;
+  }
+  for (const char* type : {"n4-standard-4", "c4-highmem-8", "c4a-standard-4", "a3-ultragpu-8g",
+                           "a4-highgpu-8g", "x4-megamem-960-metal"}) {
+    EXPECT_STREQ(DiskTypeFor(type), "hyperdisk-balanced") << type;
+  }
+}
+
 }  // namespace
 }  // namespace stoker::gce

@@ -245,7 +245,6 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
   options.service_account =
       wish.service_account.empty() ? UsualServiceAccount(wish.project) : wish.service_account;
   options.disk_gib = wish.disk_gib.value_or(0);
-  options.disk_type = kUsualDisk;
   for (const auto& [key, value] : wish.labels) options.labels.push_back({key, value});
   for (const auto& [key, value] : wish.attributes) options.attributes.push_back({key, value});
   options.storage_endpoint = wish.storage_endpoint;
@@ -272,6 +271,7 @@ Result<std::vector<Offer>> ResolveGce(gce::ComputeApi& api, const GceWish& wish)
   if (options.disk_gib == 0) options.disk_gib = image.disk_gib;  // by which it can be bound
   std::vector<Offer> offers;
   for (const gce::Way& way : ways) {
+    options.disk_type = gce::DiskTypeFor(way.type.name);
     options.accelerator = way.accelerator;
     options.accelerators = way.accelerators;
     options.gpus = way.type.gpus + way.accelerators;

@@ -33,7 +33,8 @@ Status CheckAwayStore(const std::string& there, const std::string& store) {
   return Status(Code::kInvalid,
                 "a function of this ledger's name looks after the jobs in " + Printable(there) +
                     ", and this one is in " + store,
-                "If that is no longer wanted, take it away: stoker controller --uninstall");
+                "If that is no longer wanted, take it away where the store is " + Printable(there) +
+                    ": stoker controller --uninstall");
 }
 
 std::string AwayVariable(const char* name) {

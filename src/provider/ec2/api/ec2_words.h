@@ -103,6 +103,7 @@ inline constexpr cloud::RefusalRow kRows[] = {
     {"UnauthorizedOperation", "", Class::kDenied, Scope::kAccount, 0, kRightsNext},
     {"AccessDenied", "", Class::kDenied, Scope::kAccount, 0, kRightsNext},
     {"AccessDeniedException", "", Class::kDenied, Scope::kAccount, 0, kRightsNext},
+    {"AuthException", "", Class::kDenied, Scope::kAccount, 0, kRightsNext},
     {"AuthFailure", "", Class::kDenied, Scope::kAccount, 0, kKeysNext},
     {"InvalidClientTokenId", "", Class::kDenied, Scope::kAccount, 0, kKeysNext},
     {"UnrecognizedClientException", "", Class::kDenied, Scope::kAccount, 0, kKeysNext},

@@ -67,17 +67,21 @@ class Trier {
         const std::string& profile)
       : api_(api), region_(region), ledger_(ledger_id), profile_(profile) {
     std::vector<std::string> troubles;
-    for (const Holding& one :
-         Ec2Holdings(api, region, ledger_id, &troubles).value_or(std::vector<Holding>())) {
+    const auto holdings = Ec2Holdings(api, region, ledger_id, &troubles);
+    for (const Holding& one : holdings.value_or(std::vector<Holding>())) {
       if (one.kind == HoldingKind::kMachine) machine_ = one.id;
       if (one.kind == HoldingKind::kGroup) group_ = one.id;
     }
     // Also those of machines that live, which no list of what is left over has.
-    (void)ec2::EachItem(
+    const Status volumes = ec2::EachItem(
         api,
         {"ec2", region, "DescribeVolumes",
          ec2::Filters({{std::string("tag:") + ec2::kLedgerTag, {ledger_id}}})},
         "volumeSet", [&](const pugi::xml_node& item) { volume_ = ec2::TextIn(item, "volumeId"); });
+    for (const Status& one : {holdings.status(), volumes}) {
+      if (!one.ok()) troubles.push_back(one.ToString());
+    }
+    if (!troubles.empty()) unseen_ = "what the ledger has there is not known: " + troubles.front();
   }
 
   std::vector<RightTried> TryAll();
@@ -143,8 +147,10 @@ class Trier {
     Dry(action, std::move(more));
   }
   void NothingYet(const std::string& action) {
-    out_.push_back(
-        {action, Tried::kUnknown, "there is nothing yet to try it on: ask again once a job runs"});
+    out_.push_back({action, Tried::kUnknown,
+                    !unseen_.empty() ? unseen_
+                                     : "there is nothing yet to try it on: ask again once a job "
+                                       "runs"});
   }
   void Json(const std::string& action, const ordered_json& body) {
     Call call{"ssm", region_, Bare(action)};
@@ -156,6 +162,7 @@ class Trier {
   AwsApi& api_;
   const std::string region_, ledger_, profile_;
   std::string machine_, group_, volume_;
+  std::string unseen_;  // why one of them may be there all the same
   std::vector<RightTried> out_;
 };
 

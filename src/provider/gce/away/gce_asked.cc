@@ -38,11 +38,12 @@ Result<AskedMachine> AskedOfGce(const Ask& ask, const std::set<std::string>& pla
   }
   AskedMachine asked;
   asked.region = RegionOfZone(ask.place.zone);
-  if (!options.disk_type.empty() && options.disk_type != gce::kUsualDisk) {
+  if (!options.disk_type.empty() && options.disk_type != gce::DiskTypeFor(ask.type)) {
     // What a GiB of others costs is another matter.
     return Status(Code::kDenied,
                   "beyond what the reconciler away may ask for: a disk of the type " +
-                      Printable(options.disk_type) + " (it may " + gce::kUsualDisk + ")");
+                      Printable(options.disk_type) + " (it may " + gce::DiskTypeFor(ask.type) +
+                      ")");
   }
   asked.type = gce::TypeWith(ask.type, options.accelerator, options.accelerators);
   asked.identity = options.service_account;

@@ -39,11 +39,6 @@ class TestProvider : public Provider {
       InstanceSeen seen;
       seen.launch = request.launches[index];
       seen.id = traits_.name + "-" + std::to_string(seen.launch);
-      const auto other = machines.find(seen.id);  // another job's
-      if (other != machines.end() && other->second.token != request.token) {
-        seen.id += "-" + request.job;
-      }
-      seen.job = request.job;
       seen.token = request.token;
       seen.ledger_id = request.ledger_id;
       seen.index = static_cast<int>(index);

@@ -3,7 +3,7 @@
 """What looks after jobs while nobody is at a desk, as a job of Cloud Run: set up as Google's services
 would have it, its image pulled and run by podman, with machines of Compute Engine that do not boot.
 
-    away.py [PART…]      short, install, recovers, bound, foreign, sweeps, newer, ends, killed, twice, changed"""
+    away.py [PART…]      short, install, recovers, together, bound, foreign, sweeps, newer, ends, killed, twice, changed"""
 
 import json
 import pathlib
@@ -156,6 +156,34 @@ def test_recovers(lab, check):
         uninstall(lab, world)
 
 
+def running(lab, world, count):
+    """So many jobs with a machine each, and no more machines than that; by name."""
+    jobs = [submit(world) for _ in range(count)]
+    install(world, machines=count)
+    for each in jobs:
+        settled(lab, world, each)
+    return sorted(jobs)
+
+
+def test_together(lab, check):
+    """All machines that it may have, taken together: no list has one of them any more."""
+    with lab.world("together") as world:
+        jobs = running(lab, world, 3)
+        for each in lab.machines():
+            lose(lab, each)
+        code, told, said = lab.tick(world)
+        now = [len(lab.machines(each)) for each in jobs]
+        check("one run asks for as many again", code == 0 and now == [1, 1, 1] and not told["troubles"], (now, said))
+        more = submit(world, "--num-nodes", "2")
+        settled(lab, world, more)
+        for each in lab.machines(more):
+            lose(lab, each)
+        _, told, said = lab.tick(world)
+        refused = "2 more where the ledger has 3 (it may up to 3 at once)" in said
+        check("and for no more", refused and not lab.machines(more) and len(lab.machines()) == 3, said)
+        over(lab, world)
+
+
 def test_bound(lab, check):
     """A record that somebody has changed by hand, to ask for what was never submitted."""
     with lab.world("bound") as world:
@@ -268,15 +296,6 @@ def test_newer(lab, check):
         uninstall(lab, world)
 
 
-def many(lab, world, count):
-    """So many jobs with a machine each; by name."""
-    jobs = [submit(world) for _ in range(count)]
-    install(world, machines=4 * count)
-    for each in jobs:
-        settled(lab, world, each)
-    return sorted(jobs)
-
-
 def begun(lab, jobs, since):
     """Those of which machines were asked for since the log was so long, in that order."""
     asked = [each["body"]["labels"]["stoker-job"] for each in lab.log[since:] if each.get("method") == "instances.insert"]
@@ -298,7 +317,7 @@ def over(lab, world):
 def test_ends(lab, check):
     """SIGTERM, as Cloud Run ends a task: at once, and in the middle of a long one."""
     with lab.world("ends") as world:
-        jobs = many(lab, world, 6)
+        jobs = running(lab, world, 6)
         code, told, said = lab.tick(world, ends_after=0.0)
         check("it ends in good order", code == 0 and lab.lasted < patience(10), (lab.lasted, said))
         check("its turn is over", not lab.note(world).get("turn"), lab.note(world))
@@ -323,7 +342,7 @@ def test_ends(lab, check):
 def test_killed(lab, check):
     """By SIGKILL, which says nothing to it: what it has noted is gone on with."""
     with lab.world("killed") as world:
-        jobs = many(lab, world, 12)
+        jobs = running(lab, world, 12)
         for each in lab.machines():
             lose(lab, each)
         lab.api.faults.add("instances.aggregatedList", "slow", 10**6, seconds=1.5)

@@ -2,7 +2,6 @@
 #include "controller/away/away_look.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -41,13 +40,8 @@ Result<std::string> JobOf(Ledger& ledger, Provider& machines, const std::string&
 
 class Run {
  public:
-  Run(Ledger& ledger, Controller& controller, RecordedMachines& recorded, const AwayCall& call,
-      AwayReport* report)
-      : ledger_(ledger),
-        controller_(controller),
-        recorded_(recorded),
-        call_(call),
-        report_(*report) {}
+  Run(Ledger& ledger, Controller& controller, const AwayCall& call, AwayReport* report)
+      : ledger_(ledger), controller_(controller), call_(call), report_(*report) {}
 
   bool Enough() const { return call_.left() < kReserve; }
 
@@ -102,13 +96,11 @@ class Run {
     if (pass->trouble) Add(&report_.troubles, id + ": " + pass->trouble->ToString());
     if (!pass->changed) return;
     ++report_.changed;
-    recorded_.Changed(id);
     for (const std::string& note : pass->notes) Add(&report_.notes, id + ": " + Printable(note));
   }
 
   Ledger& ledger_;
   Controller& controller_;
-  RecordedMachines& recorded_;
   const AwayCall& call_;
   AwayReport& report_;
 };
@@ -198,7 +190,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   if (call.notifier != nullptr) {
     controller.TellThrough(*call.notifier, [&call] { return call.left() < kSendTakes + kSayIt; });
   }
-  Run run(ledger, controller, recorded, call, &report);
+  Run run(ledger, controller, call, &report);
   const AwayNote& note = turn.read().note;
   const auto sweep = [&] {
     const bool due = turn.read().store_now - note.swept >= kAwaySweepEvery;

@@ -40,38 +40,25 @@ RecordedMachines::RecordedMachines(Ledger& ledger, std::string provider)
     : ledger_(ledger), provider_(std::move(provider)) {}
 
 Result<std::vector<AwayRecorded>> RecordedMachines::All() {
-  if (!by_job_) STOKER_TRY(ReadAll());
-  std::vector<AwayRecorded> all;
-  for (const auto& [job, its] : *by_job_) all.insert(all.end(), its.begin(), its.end());
-  return all;
-}
-
-void RecordedMachines::Changed(const std::string& job) {
-  if (by_job_ && !Read(job, &*by_job_).ok()) by_job_.reset();
+  if (!all_) {
+    STOKER_ASSIGN(all_, Read());
+  }
+  return *all_;
 }
 
 void RecordedMachines::Drop(const std::string& what) {
-  if (!by_job_) return;
-  for (auto& [job, its] : *by_job_) {
-    std::erase_if(its, [&](const AwayRecorded& one) { return one.what == what; });
-  }
+  if (all_) std::erase_if(*all_, [&](const AwayRecorded& one) { return one.what == what; });
 }
 
-Status RecordedMachines::ReadAll() {
-  ByJob all;
+Result<std::vector<AwayRecorded>> RecordedMachines::Read() {
+  std::vector<AwayRecorded> all;
   STOKER_ASSIGN(const std::vector<std::string> ids, ActiveJobs(ledger_));
-  for (const std::string& id : ids) STOKER_TRY(Read(id, &all));
-  by_job_ = std::move(all);
-  return Status::Ok();
-}
-
-Status RecordedMachines::Read(const std::string& id, ByJob* all) {
-  const auto read = ReadJob(ledger_, id);
-  if (read.status().transient()) return read.status();
-  std::vector<AwayRecorded>& its = (*all)[id];
-  its.clear();
-  if (read.ok()) AddRecorded(*read, provider_, &its);
-  return Status::Ok();
+  for (const std::string& id : ids) {
+    const auto read = ReadJob(ledger_, id);
+    if (read.status().transient()) return read.status();
+    if (read.ok()) AddRecorded(*read, provider_, &all);
+  }
+  return all;
 }
 
 }  // namespace stoker

@@ -234,21 +234,6 @@ TEST_F(AwayTest, WhatRecordsTellCountsThoughNoListShowsIt) {
   EXPECT_TRUE(bound->Launch(request).ok());
 }
 
-// As at Google, where no list has what was taken: all spot machines at once.
-TEST_F(AwayTest, MachinesThatWereLostTogetherAreReplacedTogether) {
-  for (const char* job : {"job1", "job2"}) Submit("", 1, job);
-  for (int looks = 0; looks < 3; ++looks) Look();
-  ASSERT_EQ(local_.machines.size(), 2U);
-  local_.machines.clear();
-  for (int looks = 0; looks < 3; ++looks) {
-    clock_.now += 15 * 60'000;  // what no list has is believed to be gone
-    const AwayReport report = Look();
-    EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
-    if (!local_.machines.empty()) break;
-  }
-  EXPECT_EQ(local_.machines.size(), 2U) << "one run asks for both";
-}
-
 // The function may not send a gang's request, which its submitter has sent a moment before: its
 // machines are in no list yet, and whoever sent it has not written what it heard.
 TEST_F(AwayTest, WhatWasDeniedToTheFunctionCountsWhileAnotherMayHaveGotIt) {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "provider/gce/gce_errors.h"
+#include "provider/gce/gce_placement.h"
 #include "provider/gce/gce_request.h"
 
 namespace stoker::gce {
@@ -16,6 +17,10 @@ constexpr char kFields[] =
     "creationTimestamp,lastStartTimestamp,lastStopTimestamp,networkInterfaces/networkIP,"
     "guestAccelerators,scheduling/provisioningModel,resourcePolicies),"
     "items/*/warning,nextPageToken,unreachables";
+
+Place PlaceIn(const std::string& project, const std::string& zone) {
+  return {kGceProvider, project, RegionOf(zone), zone};
+}
 
 }  // namespace
 
@@ -93,6 +98,7 @@ Status Fleet::List(const std::string& project, const std::set<std::string>& zone
     for (Instance& instance : page.instances) {
       const std::lock_guard lock(mutex_);
       places_[instance.seen.id] = {project, instance.zone};
+      instance.seen.place = PlaceIn(project, instance.zone);
       out->instances.push_back(std::move(instance));
     }
     if (page.next.empty()) {
@@ -127,6 +133,7 @@ Result<std::optional<Instance>> Fleet::Get(const std::string& project, const std
     return status;
   }
   STOKER_ASSIGN(Instance instance, ParseInstance(reply.body, reply.now));
+  instance.seen.place = PlaceIn(project, zone);
   return std::optional(std::move(instance));
 }
 

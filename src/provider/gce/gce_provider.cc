@@ -164,7 +164,8 @@ class Gce : public Provider {
       if (!IsInstanceName(one.seen.id)) continue;
       fleet_.Remember(one.seen.id, one.place.account, one.place.zone);
       const std::lock_guard lock(mutex_);
-      listed_.try_emplace(one.seen.id, Listed{one.seen, api_->Now()});
+      const auto [listed, is_new] = listed_.try_emplace(one.seen.id, Listed{one.seen, api_->Now()});
+      if (is_new) listed->second.seen.place = one.place;
     }
   }
 
@@ -474,6 +475,7 @@ class Gce : public Provider {
     for (size_t i = 0; i < sent.request.launches.size(); ++i) {
       const int index = static_cast<int>(i);
       InstanceSeen seen = SeenOf(sent.request, index, InstanceName(sent.request, index));
+      seen.place = sent.request.ask.place;
       seen.state = InstanceState::kGone;
       seen.freed = true;
       seen.refusal = sent.refusal;

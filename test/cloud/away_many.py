@@ -33,13 +33,13 @@ def peak_mb(pid):
 
 
 class Many:
-    """`read(key)`: text of an object. `stands(record, other)`: the machine of a copy, as if it had been
+    """`read(key)`, `write(key, text)`: of objects. `stands(record, other)`: the machine of a copy, as if it had been
     asked for; what it says takes the record's place. `call()`: (what it told or None, what it said,
     seconds, most MB, requests by name). `launches`: by these names."""
 
-    def __init__(self, lab, world, job, read, stands, call, launches, most_mb):
+    def __init__(self, lab, world, job, read, write, stands, call, launches, most_mb):
         self.lab, self.world, self.job = lab, world, job
-        self.read, self.stands, self.call = read, stands, call
+        self.read, self.write, self.stands, self.call = read, write, stands, call
         self.launches, self.most_mb = launches, most_mb
 
     def fill(self, active, ended):
@@ -53,10 +53,10 @@ class Many:
             mine = as_other(text if alive else over, self.job, other)
             if alive:
                 mine = json.dumps(self.stands(json.loads(mine), other))
-            self.lab.write(f"{name}/records/{other}.json", mine)
+            self.write(f"{name}/records/{other}.json", mine)
             if alive:
-                self.lab.write(f"{name}/jobs/{other}/spec.yaml", spec)
-                self.lab.write(f"{name}/active/{other}", "")
+                self.write(f"{name}/jobs/{other}/spec.yaml", spec)
+                self.write(f"{name}/active/{other}", "")
 
         with ThreadPoolExecutor(8) as several:
             list(several.map(add, range(active + ended)))

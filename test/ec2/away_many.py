@@ -49,7 +49,7 @@ def test_many(lab, check, active="200", ended="10000"):
             took = time.monotonic() - began
             return told, error, took, peak_mb(away.process.pid), collections.Counter(lab.asked(since))
 
-        many = Many(lab, world, job, read, lambda *of: stands(lab, model, *of), call, ["RunInstances"], 200)
+        many = Many(lab, world, job, read, lab.write, lambda *of: stands(lab, model, *of), call, ["RunInstances"], 200)
         many.fill(int(active), int(ended))
         with function(lab, world, machines=4) as away:
             away.seconds = 120  # as it is installed

@@ -130,7 +130,8 @@ Verb DoctorVerb() {
       "answers, what it has, and whether it sees the store. With --infra aws/REGION it tries each "
       "right that a submitter needs there, and makes nothing but a parameter of SSM, as a job's "
       "secret would be one, which it removes; with gcp/REGION it reads what Google "
-      "says of project, quotas, network and firewall. With --infra slurm or "
+      "says of project, quotas, network, firewall and your rights. What is not tried is named. "
+      "With --infra slurm or "
       "slurm/PARTITION "
       "it asks Slurm, and runs a job of a moment to see whether a node sees what it must. "
       "Ends with 1 when something is bad.";

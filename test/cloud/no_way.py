@@ -90,7 +90,8 @@ def test_denied(lab, check):
     with world_of(lab, "denied", "denied") as world:
         told, machines, took, said = goes(lab, world, lambda job: job["state"] == "Failed", 3, 300)
         print(f"      denied: {machines} machines, {took} s until the job says why")
-        check("two machines, and the job has ended", told["state"] == "Failed" and machines == 2, (told["state"], machines))
+        seen = f"{told['state']}, {machines}\n{said}{consoles(lab)}"
+        check("two machines, and the job has ended", told["state"] == "Failed" and machines == 2, seen)
         check("it says what the bucket said", "cannot be fetched" in said and "403" in said, said + consoles(lab))
         check("and what to type", CLOUD.fix in said, said)
         world.wait_for("nothing to be left", lambda: world.stoker("ls") and all(map(CLOUD.ended, machines_of(lab))), 60, 1)

@@ -6,7 +6,7 @@ one permission something fails that did not. Which permission a request needs sa
 test/lab/gceapi/permissions.py, from "IAM Permissions" of each method in Google's reference. Those
 of the bucket are for test/e2e/gcs_over_tls.py, those of secrets for test/cloud/vaults.py.
 
-    permits.py [PART…]      tables, looks, less
+    permits.py [PART…]      tables, looks, doctor, less
     permits.py less/RIGHT   without that one alone"""
 
 import json
@@ -258,6 +258,43 @@ def test_looks(lab, check):
         asked = needed(lab, since, LOOKER)
         check(f"it needs no more than the {len(role)} of a node", asked <= role, asked - role)
         check("and each of them", role <= asked, role - asked)
+
+
+def test_doctor(lab, check):
+    """What doctor says of rights: Google answers for who asks, and each other right is named."""
+    with lab.world("asks") as world:
+        rights = world.json("doctor", "--iam", *INFRA)
+
+        def looked():
+            return {each["what"]: each for each in world.json("doctor", *INFRA, ok=(0, 1))}
+
+        told = looked()
+        asked = ("rights", "rights of secrets", "rights of an installer", "acting as the account")
+        check("who has all is told so", all(told[each]["level"] == "ok" for each in asked), told)
+        check("Google is asked as it wants to be", not lab.below.held_rights.bugs, lab.below.held_rights.bugs)
+        every = {each for role in rights.values() for each in role["includedPermissions"]}
+        lost = [each for each in every if not any(each in row["text"] for row in told.values())]
+        check("each printed right is named", not lost, lost)
+        for name, what, level in (
+            ("submitter", "rights", "bad"),
+            ("submitter-secrets", "rights of secrets", "note"),
+            ("away-installer", "rights of an installer", "note"),
+        ):
+            for odd in (0, 1):
+                lab.api.denied = set(rights[name]["includedPermissions"][odd::2])
+                row = looked().get(what, {"level": "", "text": ""})
+                said = row["text"].partition(": ")[2].partition(". ")[0]
+                check(f"each second right of {name}.json is said to lack", set(said.split(", ")) == lab.api.denied, row)
+                check("  as it counts", row["level"] == level, row)
+        lab.api.denied = {"iam.serviceAccounts.actAs"}
+        row = looked()["acting as the account"]
+        check("that one may not act as the account is said", row["level"] == "bad" and "serviceAccountUser" in row["text"], row)
+        lab.api.denied = set()
+        lab.below.held_rights.away = True
+        row = looked()["rights"]
+        lab.below.held_rights.away = False
+        named = all(each in row["text"] for each in rights["submitter"]["includedPermissions"])
+        check("where Google does not say, each is named", row["level"] == "note" and named, row)
 
 
 # Without it a wrong name is refused as well, and the nearest one is not known.

@@ -6,6 +6,7 @@ import os
 import tempfile
 
 from test.lab.gceapi.front import Front
+from test.lab.gceapi.held_rights import HeldRights
 from test.lab.gceapi.identity import CLOUD, Identity
 from test.lab.gceapi.mds import Mds
 from test.lab.gceapi.service import PROJECT, Compute
@@ -32,7 +33,9 @@ class UnbootedGce:
         self.front = Front(self.api, self.log)
         self.bugs = self.front.bugs
         self.vault = Vault(self.identity, self.api)
+        self.held_rights = HeldRights(self.identity, self.api)
         self.servers = [Server(self.front, host=self.host), Server(self.identity), Server(self.vault, host=self.host)]
+        self.servers.append(Server(self.held_rights, host=self.host))
         self.endpoint = f"http://{self.host}:{self.servers[0].port}"
         self.identity.endpoint = self.servers[1].url + "/token"
         self.folder = tempfile.TemporaryDirectory()
@@ -52,6 +55,8 @@ class UnbootedGce:
         return {
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{self.endpoint}/compute/v1/",
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": f"http://{self.host}:{self.servers[2].port}/",
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER": f"http://{self.host}:{self.servers[3].port}/",
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM": f"http://{self.host}:{self.servers[3].port}/",
             "GOOGLE_APPLICATION_CREDENTIALS": self.key_file,
             "GOOGLE_CLOUD_PROJECT": PROJECT,
             "NO_GCE_CHECK": "true",

@@ -44,8 +44,6 @@ constexpr const char* kSubmitter[] = {
 
 // Values of the submitter, which lie there for the life of a job: put, and not read, by whoever
 // submits. Bound to stoker's names alone, since a project has secrets of others too.
-constexpr char kSubmitterSecretsFile[] = "submitter-secrets.json";
-constexpr char kNodeSecretsFile[] = "node-secrets.json";
 constexpr const char* kSubmitterSecrets[] = {"secretmanager.secrets.delete",
                                              "secretmanager.versions.add"};
 constexpr const char* kNodeSecrets[] = {"secretmanager.secrets.delete",
@@ -57,14 +55,11 @@ constexpr char kOnlyOurs[] =
     ",title=stoker'";
 
 // Of a job that asks for lines in Cloud Logging. No condition knows names of logs.
-constexpr char kNodeLogsFile[] = "node-logs.json";
 constexpr const char* kNodeLogs[] = {"logging.logEntries.create"};
 
 // Of what looks after jobs while nobody is at a desk: 'stoker controller --install gcp' makes its
 // roles itself. Who types that may set the policy of the project, and with it give rights to
 // anybody. Source: "IAM permissions" of Cloud Run, Cloud Scheduler, Artifact Registry, IAM.
-constexpr char kAwayFile[] = "away.json";
-constexpr char kInstallerFile[] = "away-installer.json";
 constexpr const char* kInstaller[] = {"artifactregistry.repositories.create",
                                       "artifactregistry.repositories.delete",
                                       "artifactregistry.repositories.downloadArtifacts",
@@ -114,6 +109,8 @@ Permissions OfSubmitter() {
   return out;
 }
 
+Permissions OfNodeSecrets() { return {std::begin(kNodeSecrets), std::end(kNodeSecrets)}; }
+
 std::string Role(const char* title, const Permissions& permissions) {
   return nlohmann::ordered_json(
              {{"title", title}, {"stage", "GA"}, {"includedPermissions", permissions}})
@@ -140,22 +137,22 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
   for (const RightsFile& file :
        {RightsFile{kSubmitterFile, "whoever submits and looks, on the project",
                    Role("stoker submitter", OfSubmitter())},
-        RightsFile{kSubmitterSecretsFile, "whoever submits and looks, on stoker's secrets alone",
+        RightsFile{gce::kSubmitterSecretsFile,
+                   "whoever submits and looks, on stoker's secrets alone",
                    Role("stoker submitter of secrets",
                         {std::begin(kSubmitterSecrets), std::end(kSubmitterSecrets)})},
         RightsFile{kNodeFile, "machines that run jobs, on the project",
                    Role("stoker node", Both())},
-        RightsFile{
-            kNodeSecretsFile, "machines that run jobs, on stoker's secrets alone",
-            Role("stoker node of secrets", {std::begin(kNodeSecrets), std::end(kNodeSecrets)})},
-        RightsFile{kNodeLogsFile,
+        RightsFile{gce::kNodeSecretsFile, "machines that run jobs, on stoker's secrets alone",
+                   Role("stoker node of secrets", OfNodeSecrets())},
+        RightsFile{gce::kNodeLogsFile,
                    "machines that run jobs with 'logs: {cloud: true}', on the project",
                    Role("stoker node of logs", {std::begin(kNodeLogs), std::end(kNodeLogs)})},
-        RightsFile{kAwayFile,
+        RightsFile{gce::kAwayFile,
                    "what 'stoker controller --install gcp' makes, which binds it to names, zones "
                    "and the bucket; to be read, not to be bound",
                    Role("stoker away", GceAwayPermissions())},
-        RightsFile{kInstallerFile,
+        RightsFile{gce::kInstallerFile,
                    "whoever types 'stoker controller --install gcp', besides, on the project",
                    Role("stoker installer", {std::begin(kInstaller), std::end(kInstaller)})}}) {
     rights.files.push_back(file);
@@ -173,9 +170,9 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
   for (const std::string& command :
        {std::string("gcloud iam roles create stokerSubmitter") + from + kSubmitterFile,
         std::string("gcloud iam roles create stokerSubmitterSecrets") + from +
-            kSubmitterSecretsFile,
+            gce::kSubmitterSecretsFile,
         std::string("gcloud iam roles create stokerNode") + from + kNodeFile,
-        std::string("gcloud iam roles create stokerNodeSecrets") + from + kNodeSecretsFile,
+        std::string("gcloud iam roles create stokerNodeSecrets") + from + gce::kNodeSecretsFile,
         project_binds + nodes + " --role=" + roles + "stokerNode --condition=None",
         project_binds + nodes + " --role=" + roles + "stokerNodeSecrets" + kOnlyOurs,
         project_binds + " --member=user:NAME --role=" + roles + "stokerSubmitter --condition=None",
@@ -184,18 +181,18 @@ Result<Rights> AddGceRights(Rights rights, const std::string& store, const std::
         "gcloud storage buckets add-iam-policy-binding " + store.substr(0, store.find('/', 5)) +
             nodes + " --role=" + roles + "stokerBucketNode",
         account_binds + nodes, account_binds + " --member=user:NAME",
-        std::string("gcloud iam roles create stokerNodeLogs") + from + kNodeLogsFile,
+        std::string("gcloud iam roles create stokerNodeLogs") + from + gce::kNodeLogsFile,
         project_binds + nodes + " --role=" + roles + "stokerNodeLogs --condition=None",
         project_binds + nodes + " --role=" + kReadsImages + " --condition=None"}) {
     rights.commands.push_back(command);
   }
   rights.Fill("PROJECT", there);
   rights.how +=
-      std::string("Leave ") + kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
+      std::string("Leave ") + gce::kNodeLogsFile + " out where no job has 'logs: {cloud: true}'.\n";
   rights.how += std::string("Leave ") + kReadsImages +
                 " out where no job's image is of Artifact Registry; bind it on the project of the "
                 "images where that is another.\n";
-  rights.how += std::string("An owner of the project may what ") + kInstallerFile +
+  rights.how += std::string("An owner of the project may what ") + gce::kInstallerFile +
                 " has; whoever else gets it can give rights to anybody.\n";
   rights.how += "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
   return rights;

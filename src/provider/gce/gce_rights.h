@@ -9,6 +9,15 @@
 
 namespace stoker {
 
+namespace gce {
+// Files of the rights beside those of submitters and nodes (port/rights.h).
+inline constexpr char kSubmitterSecretsFile[] = "submitter-secrets.json";
+inline constexpr char kNodeSecretsFile[] = "node-secrets.json";
+inline constexpr char kNodeLogsFile[] = "node-logs.json";
+inline constexpr char kAwayFile[] = "away.json";
+inline constexpr char kInstallerFile[] = "away-installer.json";
+}  // namespace gce
+
 // `rights` of the store at `store_url`, a bucket of Google's, with what must be allowed on the
 // project besides: to whoever submits, and to the machines of a job, which replace one another,
 // move their own leases and delete themselves. Source: "IAM permissions" of each method (Compute

@@ -8,10 +8,12 @@
 #include "ledger/places.h"
 #include "provider/cloud/ssh_words.h"
 #include "provider/gce/broker/gce_doctor.h"
+#include "provider/gce/broker/gce_trials.h"
 #include "provider/gce/gce_holdings.h"
 #include "provider/gce/gce_late.h"
 #include "provider/gce/gce_offers.h"
 #include "provider/gce/gce_rights.h"
+#include "store/rights.h"
 #include "vault/kept.h"
 
 namespace stoker {
@@ -76,7 +78,22 @@ class GceBroker : public Broker {
     ask.where = where;
     STOKER_ASSIGN(const GceWish wish, GceWishOf(ask, options_.settings, [](const std::string&) {}));
     STOKER_ASSIGN(const auto api, Api());
-    return Findings{ExamineGce(*api, wish)};
+    Findings out{ExamineGce(*api, wish)};
+    if (wish.project.empty()) return out;  // which is said
+    const std::string& store = options_.settings.store;
+    auto rights = RightsFor(store, "");
+    if (rights.ok()) rights = AddRights(std::move(*rights), store, where);
+    if (!rights.ok()) {
+      out.all.push_back({"rights", "note", "not looked at: " + rights.status().ToString()});
+      return out;
+    }
+    const std::string account =
+        wish.service_account.empty() ? UsualServiceAccount(wish.project) : wish.service_account;
+    for (Finding& each :
+         TellGceRights(MakeServiceApi, wish.project, account, wish.external_ip, *rights)) {
+      out.all.push_back(std::move(each));
+    }
+    return out;
   }
 
   Result<Rights> AddRights(Rights rights, const std::string& store_url,

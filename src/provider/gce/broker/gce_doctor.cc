@@ -255,12 +255,11 @@ class Doctor {
         wish_.service_account.empty() ? UsualServiceAccount(wish_.project) : wish_.service_account;
     Add("account", "note",
         "not tried: whether " + account +
-            " exists, reaches the bucket, and may be given to machines by you. See: gcloud iam "
-            "service-accounts describe " +
-            account + "; 'stoker doctor --iam --infra gcp' prints what it and you need");
+            " exists and reaches the bucket. See: gcloud iam service-accounts describe " + account +
+            "; 'stoker doctor --iam --infra gcp' prints what it needs");
     Add("launch", "note",
-        "not tried: the right to make machines, and whether there is room: Compute Engine has no "
-        "launch that makes nothing. 'stoker run --infra gcp/" +
+        "not tried: whether there is room: Compute Engine has no launch that makes nothing. "
+        "'stoker run --infra gcp/" +
             wish_.region + " -- true' tries it");
   }
 

@@ -24,6 +24,7 @@ PACKAGES = {
     "rootless": ["podman", "runc", "conmon", "uidmap", "slirp4netns", "catatonit", "busybox-static"],
     "registry": ["docker-registry", "apache2-utils", "openssl", "skopeo"],
     "inits": ["tini", "dumb-init"],
+    "crun": ["crun"],
 }
 PROGRAMS = {
     "podman": ["podman", "runc", "busybox"],
@@ -31,6 +32,7 @@ PROGRAMS = {
     "rootless": ["podman", "runc", "newuidmap", "catatonit", "busybox"],
     "registry": ["docker-registry", "htpasswd", "openssl", "skopeo"],
     "inits": ["tini-static", "dumb-init"],
+    "crun": ["crun"],
 }
 USER = "stoker-boxed"  # has user ids below it, which takes a name
 POLICY = pathlib.Path("/usr/sbin/policy-rc.d")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How engines give GPUs to containers, on a machine without any: gpus.py podman|docker. In a mount
 namespace of its own the machine has a /dev/nvidia0, which is a /dev/null, and a CDI file by hand; for
-docker NVIDIA's hook, which is a script that notes that it was asked. Needs root."""
+docker NVIDIA's hook, which is a script that notes that it was asked; then AMD's nodes in their place. Needs root."""
 
 import os
 import pathlib
@@ -50,6 +50,7 @@ run: |
   ls -d /dev/nvidia0 2>/dev/null || echo "no device"
   echo "given by $GIVEN_BY"
   echo "visible $NVIDIA_VISIBLE_DEVICES"
+  ls -d /dev/kfd /dev/dri/renderD128 2>/dev/null || echo "none of AMD's"
 """
 
 
@@ -96,6 +97,15 @@ def inside(kind):
                 check("doctor says so", "GPUs by NVIDIA's runtime" in doctor, doctor)
             state, said, told = ran(world, 0)
             check("a job that wants none has none", state == "Succeeded" and "no device" in said, told)
+            os.unlink("/dev/nvidia0")
+            os.mkdir("/dev/dri")
+            for name in ("/dev/kfd", "/dev/dri/renderD128"):
+                os.mknod(name, 0o20666, os.makedev(1, 3))
+            state, said, told = ran(world, 1)
+            given = "/dev/kfd" in said and "/dev/dri/renderD128" in said
+            check("AMD's are given as devices", state == "Succeeded" and given, told)
+            state, said, told = ran(world, 0)
+            check("and not to a job that wants none", state == "Succeeded" and "none of AMD's" in said, told)
         finally:
             engine.close()
     results.finish()

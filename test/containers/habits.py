@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Images as people have them, with a real engine: habits.py podman|rootless|docker [PART...]. Whose groups
-the program has; images that lack what others have; an init of their own; two jobs beside each other."""
+"""Images as people have them, with a real engine: habits.py podman|rootless|docker [PART...], or
+habits.py crun for the groups with it. Whose groups the program has; images that lack what others have; an init of
+their own; two jobs beside each other."""
 
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 sys.path[0] = str(pathlib.Path(__file__).parents[2])
 
+from test.containers import engines
 from test.containers.containers import SAVER, ended, job_file, log, nothing_left, play_parts
 from test.containers.engines import Engine, bring, make_user, remove_user
 from test.e2e.kit.harness import Results, World
 from test.e2e.kit.job_kit import running, texts
 
 GROUP = 54321  # of nobody here
+OF_CRUN = engines.SETTINGS.replace('"runc"', '"crun"')
+ONE_VERSION = 'umount -R -l /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; exec "$@"'
 
 
 def lab_folder(world):
@@ -33,25 +38,29 @@ def lab_folder(world):
 def groups(world, engine, check):
     """What only the submitter's other groups may read; where the engine cannot keep them it is said."""
     if not world.user:
-        return  # root reads without: as a user in groups_of_docker
+        return  # root reads without: as a user in groups_of
     folder = lab_folder(world)
     text = f"  volumes: ['{folder}:/lab:ro']\nrun: cat /lab/file; id\n"
     job = world.submit(job_file(world, engine, text))
     check("a job of a user with groups ends well", ended(world, job), log(world, job))
     said, told = texts(world, job), log(world, job)
-    kept = engine.name != "podman"  # it keeps them with crun, which wants one version of cgroups
+    kept = engine.name != "podman" or engines.SETTINGS == OF_CRUN
     check("it reads what its group may read", ("for the lab" in said) == kept, told)
     check("or the log says which are lost", (f"is not in the groups {GROUP} of" in told) != kept, told)
     nothing_left(world, engine, check, "groups")
 
 
-def groups_of_docker():
-    """As a user whom the daemon heeds."""
+def groups_of(kind):
+    """As a user, whom docker's daemon heeds; or whose podman has crun, in a mount namespace with cgroups of version 2
+    alone: crun wants no other beside them."""
+    if kind == "crun":
+        engines.SETTINGS = OF_CRUN
+        bring("crun")
     uid, results = make_user(), Results()
     try:
-        with World("habits-docker", uid=uid) as world:
+        with World(f"habits-{kind}", uid=uid) as world:
             world.root.chmod(0o755)
-            engine = Engine("docker", world)
+            engine = Engine("docker" if kind == "docker" else "rootless", world)
             world.env.update(engine.env)
             try:
                 results.run("groups", groups, world, engine, results.check)
@@ -138,6 +147,11 @@ PARTS = {one.__name__: one for one in (bare, pythonless, nameless, inits, beside
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["docker", "groups"]:
-        groups_of_docker().finish()
+        groups_of("docker").finish()
+    elif sys.argv[1:] == ["crun"]:
+        again = [sys.executable, sys.argv[0], "crun", "inside"]
+        sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", ONE_VERSION, "sh", *again]).returncode)
+    elif sys.argv[1:] == ["crun", "inside"]:
+        groups_of("crun").finish()
     else:
         play_parts({**PARTS, "groups": groups}, {**PARTS, "groups": groups})

@@ -122,41 +122,44 @@ Status HasBegun(AttemptContext& here, ShellStep& step, EngineFacts engine,
 
 // By what earlier containers have shown of engine and image. An error: both are to be asked for,
 // but where it did not answer in time, or nobody waits any more.
-Status BeginAsKnown(AttemptContext& here, ShellStep& step) {
-  const auto engine = EngineNotes(here.config.state_dir).Engine(here.config.spec.container.engine);
-  if (!engine) return Status(Code::kNotFound, "no engine is known");
+Status BeginAsKnown(AttemptContext& here, ShellStep& step, EngineFacts* engine,
+                    BroughtImage* image) {
+  const auto noted = EngineNotes(here.config.state_dir).Engine(here.config.spec.container.engine);
+  if (!noted) return Status(Code::kNotFound, "no engine is known");
   // What gives GPUs may have been installed since.
-  if (engine->kind == EngineKind::kDocker && CountGpus() > 0) {
+  if (noted->kind == EngineKind::kDocker && CountGpus() > 0) {
     return Status(Code::kNotFound, "its GPUs are to be asked for");
   }
-  const auto image = RecallImage(here, *engine);
-  if (!image) return Status(Code::kNotFound, "no image is known");
-  STOKER_TRY(Begin(here, step, *engine, *image));
-  return HasBegun(here, step, *engine, *image);
+  const auto recalled = RecallImage(here, *noted);
+  if (!recalled) return Status(Code::kNotFound, "no image is known");
+  *engine = *noted;
+  *image = *recalled;
+  return Begin(here, step, *engine, *image);
 }
 
 Status Enter(AttemptContext& here, ShellStep& step, const contract::Environment& secrets) {
   STOKER_TRY(CheckSources(here.config.spec.container));
+  EngineFacts engine;
+  BroughtImage image;
   bool known = true;
   STOKER_TRY(AwaitEngine(here, step, [&] {
-    const Status begun = BeginAsKnown(here, step);
+    const Status begun = BeginAsKnown(here, step, &engine, &image);
     known = begun.ok() || begun.Is(Code::kTimeout) || begun.Is(Code::kCancelled);
     return known ? begun : Status::Ok();
   }));
-  if (known) return Status::Ok();
+  if (known) return HasBegun(here, step, engine, image);
   LeaveContainer(here, step);  // it may have begun
   const ContainerSpec& spec = here.config.spec.container;
   here.log.Does("looking for an engine");
   const EngineSearch search{spec.engine, here.config.own_system,
                             [&here](const std::string& line) { here.log.Say("stoker: " + line); },
                             here.log.Sink()};
-  EngineFacts engine;
   STOKER_TRY(AwaitEngine(here, step, [&]() -> Status {
     STOKER_ASSIGN(engine, EngineHere(search, step, here.runner));
     return Status::Ok();
   }));
   if (engine.kind == EngineKind::kApptainer) STOKER_TRY(CheckForApptainer(spec));
-  STOKER_ASSIGN(const BroughtImage image, BringImage(here, step, engine, secrets));
+  STOKER_ASSIGN(image, BringImage(here, step, engine, secrets));
   STOKER_TRY(AwaitEngine(here, step, [&] { return Begin(here, step, engine, image); }));
   return HasBegun(here, step, engine, image);
 }

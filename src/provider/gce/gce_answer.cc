@@ -151,7 +151,30 @@ Instance InstanceOf(const Json& json, WallTime now) {
   return out;
 }
 
+// Nobody asked for it: the platform has taken the machine.
+bool IsTaking(const std::string& type) {
+  for (const char* each : {"preempted", "hostError", "terminateOnHostMaintenance"}) {
+    if (type == std::string("compute.instances.") + each) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+EndedBy EnderOf(const Operation& operation, const std::string& usual_account) {
+  if (IsTaking(operation.type)) return EndedBy::kPlatform;
+  if (operation.type == "delete") {
+    // A VM that an older stoker has made deletes itself under no such id: as its own account.
+    const bool own =
+        StartsWith(operation.request_id, kDeleteIds) || operation.user == usual_account;
+    return own ? EndedBy::kOther : EndedBy::kOwner;
+  }
+  for (const char* each : {"stop", "suspend", "compute.instances.guestTerminate",
+                           "compute.instances.terminateOnSchedule"}) {
+    if (operation.type == each) return EndedBy::kOther;
+  }
+  return EndedBy::kUnknown;
+}
 
 std::string LastPart(const std::string& url) { return url.substr(url.rfind('/') + 1); }
 

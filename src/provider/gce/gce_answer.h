@@ -67,4 +67,8 @@ Result<std::string> ParseGuestAttributes(const std::string& json);
 // The last part of a URL: "us-central1-a" of "https://…/zones/us-central1-a".
 std::string LastPart(const std::string& url);
 
+// Who has ended a machine by it; kUnknown: it ends none. `usual_account`: that an older stoker's
+// machines act as. Pure.
+EndedBy EnderOf(const Operation& operation, const std::string& usual_account);
+
 }  // namespace stoker::gce

@@ -31,36 +31,13 @@ constexpr int kMostTries = 12;  // of one request: its time is over long before
 // seconds later at the soonest (reconcile/). So one with less left than this may have been sent by
 // somebody else. If that is not so, a list is asked in vain.
 constexpr Duration kLeftOfNew = Duration::Seconds(9 * 60 + 57);
+
 Refusal Refuse(RefusalClass what, std::string message) {
   Refusal refusal;
   refusal.what = what;
   refusal.scope = RefusalScope::kRequest;
   refusal.message = std::move(message);
   return refusal;
-}
-
-// Of an operation that nobody asked for: the platform has taken the machine.
-bool IsTaking(const std::string& type) {
-  for (const char* each : {"preempted", "hostError", "terminateOnHostMaintenance"}) {
-    if (type == std::string("compute.instances.") + each) return true;
-  }
-  return false;
-}
-
-// kUnknown: it ends no machine.
-EndedBy EnderOf(const Operation& operation, const std::string& project) {
-  if (IsTaking(operation.type)) return EndedBy::kPlatform;
-  if (operation.type == "delete") {
-    // A VM that an older stoker has made deletes itself under no such id: as its own account.
-    const bool own = StartsWith(operation.request_id, kDeleteIds) ||
-                     operation.user == UsualServiceAccount(project);
-    return own ? EndedBy::kOther : EndedBy::kOwner;
-  }
-  for (const char* each : {"stop", "suspend", "compute.instances.guestTerminate",
-                           "compute.instances.terminateOnSchedule"}) {
-    if (operation.type == each) return EndedBy::kOther;
-  }
-  return EndedBy::kUnknown;
 }
 
 // One that this process has seen: as it last was, and since when; told so long after its end.
@@ -411,7 +388,7 @@ class Gce : public Provider {
     WallTime newest;
     const auto all = OperationsOf(seen->id, place->first, place->second);
     for (const Operation& operation : all.value_or({})) {
-      const EndedBy by = EnderOf(operation, place->first);
+      const EndedBy by = EnderOf(operation, UsualServiceAccount(place->first));
       if (by == EndedBy::kUnknown || !operation.errors.empty()) continue;
       if (goes ? operation.done : operation.done && operation.ended < newest) continue;
       if (operation.done) newest = operation.ended;

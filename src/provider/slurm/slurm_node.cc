@@ -81,7 +81,8 @@ class Node {
   Status Begin();
   Status MakeDir();
   void SweepBeside(const std::string& mine) const;
-  void Forget(const std::string& dir) const;
+  // False: its engine did not answer in time.
+  bool Forget(const std::string& dir) const;
   void SweepImagesHere() const;
   AgentConfig ConfigOfAgent() const;
   void Step();
@@ -162,15 +163,16 @@ void Node::SweepBeside(const std::string& mine) const {
     if (!entry.is_dir || entry.name[0] == '.' || path == dir_) continue;
     const auto lock = sys::TryFileLock(path + "/lock");
     if (!lock.ok()) continue;
-    Forget(path);
+    if (!Forget(path)) continue;  // who comes next knows of its container by the folder
     (void)sys::ForgetWork(path);
     (void)sys::RemoveTree(path);
   }
 }
 
-void Node::Forget(const std::string& dir) const {
+bool Node::Forget(const std::string& dir) const {
   const Status forgotten = ForgetContainers(folder_.state(), dir, kForgetMs);
   if (!forgotten.ok()) Log(forgotten.ToString());
+  return !forgotten.Is(Code::kTimeout);
 }
 
 // Nobody but who has an allocation reaches this node's engine. Not in the seconds that Slurm leaves
@@ -178,8 +180,10 @@ void Node::Forget(const std::string& dir) const {
 void Node::SweepImagesHere() const {
   const std::string state = folder_.state();
   if (signalled_ || !HasImageUses(state)) return;
-  for (const std::string& image :
-       SweepImages(state, FindEngines("", kEngineMs), clock_.Wall(), false)) {
+  std::vector<FoundEngine> engines = FindEngines("", kEngineMs);
+  // Files of apptainer's may be all nodes': one that is mounted elsewhere must stay.
+  std::erase_if(engines, [](const FoundEngine& one) { return !KeepsBooks(one.facts.kind); });
+  for (const std::string& image : SweepImages(state, engines, clock_.Wall(), false)) {
     Log("removed the image " + image + ": no container of it has begun for " +
         HumanDuration(kImageUnusedAge));
   }
@@ -258,7 +262,7 @@ int Node::PowerOff() {
     Log("some processes cannot be ended");
     return 1;
   }
-  Forget(dir_);
+  (void)Forget(dir_);
   SweepImagesHere();
   (void)sys::ForgetWork(dir_);
   const Status removed = sys::RemoveTree(dir_);

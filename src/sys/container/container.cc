@@ -29,6 +29,7 @@ namespace stoker {
 namespace {
 
 // What an engine may take to begin a container on the busiest machine.
+constexpr int64_t kEndChildMs = 1'000;
 constexpr int64_t kRunMs = 300'000;
 // And a user's podman, which copies an image for its user (--userns=keep-id) before the first
 // container of it, file by file; begun anew it would begin with the first file again.
@@ -145,6 +146,12 @@ pid_t MeetShim(int control) {
   return peer.pid;
 }
 
+// crun 1.28 cannot keep a user's ids and groups at once, and says no more than this. Source:
+// github.com/containers/crun/issues/2224.
+bool MindsGroups(const ContainerPlan& plan, const std::string& error) {
+  return !plan.groups.empty() && error.find("readlink ``") != std::string::npos;
+}
+
 Status HasEnded() {
   return Status(Code::kUnavailable, "the container has ended",
                 "Somebody removed it, or its engine ended it");
@@ -214,11 +221,16 @@ Status Container::Begin(const ContainerPlan& plan, const ContainerBegin& begin) 
       },
       plan.socket_dir);
   STOKER_TRY(Heard(said.status()));
+  if (said->exit_code != 0 && MindsGroups(plan, said->err)) {
+    ContainerPlan without = plan;  // which is told to be lost
+    without.groups.clear();
+    return Begin(without, begin);
+  }
   if (said->exit_code != 0) {
     return EngineFailure(engine_, "start a container of " + plan.image, said->exit_code, said->err);
   }
   remark_ = RemarkIn(said->err);
-  STOKER_TRY(Accept(begin.stopped));
+  STOKER_TRY(Heard(Accept(begin.stopped)));
   kept_to_ = MemoryGroupOf(first_);
   store_ = StoreOf(first_);
   return Status::Ok();
@@ -234,11 +246,14 @@ Status Container::BeginChild(const ContainerPlan& plan, const ContainerBegin& be
   }
   STOKER_ASSIGN(child_, EngineChild::Start(RunArgv(engine_, plan), plan.socket_dir));
   const Status accepted = Accept(begin.stopped);
-  if (const auto code = child_->Ended(); code && !accepted.ok()) {
+  child_->NoteHelpers(plan.owner);
+  if (!accepted.ok()) {
+    const auto code = child_->Ended();
+    listener_.Reset();  // nobody waits for it
+    child_->End(kEndChildMs);
+    if (!code) return accepted;
     return EngineFailure(engine_, "start a container of " + plan.image, *code, child_->Said());
   }
-  STOKER_TRY(accepted);
-  child_->NoteHelpers(plan.owner);
   return HoldTo(limiter_ == nullptr ? "" : limiter_->MakeGroup());
 }
 

@@ -24,7 +24,7 @@ extern char** environ;
 namespace stoker {
 namespace {
 
-constexpr int64_t kRemoveMs = 60'000;
+constexpr int64_t kRemoveMs = 40'000;  // so that a second try comes within an engine's patience
 constexpr int kTries = 2;
 // In the order of preference. apptainer was singularity, and may be called so still.
 constexpr std::pair<EngineKind, const char*> kPrograms[] = {
@@ -173,14 +173,17 @@ Result<std::vector<Listed>> List(const EngineFacts& engine, const std::string& o
 
 Status Remove(const EngineFacts& engine, const std::string& id, const Patience& patience) {
   Status why;
+  std::vector<std::string> words = RemoveArgv(engine, id);
   for (int i = 0; i < kTries; ++i) {
-    const auto said = patience.Ask(RemoveArgv(engine, id), kRemoveMs);
+    const auto said = patience.Ask(words, kRemoveMs);
     if (said.ok() && said->exit_code == 0) {
       RemoveGroupsOf(id);
       return Status::Ok();
     }
     if (!said.ok()) return said.status();
     why = EngineFailure(engine, "remove the container " + id, said->exit_code, said->err);
+    // podman has it since 4.0, and Ubuntu 22.04 has 3.4.
+    if (said->err.find("unknown flag: --time") != std::string::npos) std::erase(words, "--time=0");
   }
   RemoveGroupsOf(id);  // a try before, or another, may have removed it; those in use stay
   return why;

@@ -44,7 +44,8 @@ std::vector<int> OtherGroups(int own) {
   groups.resize(static_cast<size_t>(std::max(0, count)));
   std::vector<int> out;
   for (const gid_t group : groups) {
-    if (static_cast<int>(group) != own) out.push_back(static_cast<int>(group));
+    const int number = static_cast<int>(group);
+    if (number != own && number >= 0) out.push_back(number);  // docker takes no larger ones
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

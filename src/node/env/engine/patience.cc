@@ -26,6 +26,7 @@ Status Patience::Await(ShellStep& step, const std::function<void(const std::stri
     if (step.cancelled()) return WasCancelled();
     const MonoTime asked = clock_.Mono();
     const Status answer = ask();
+    if (answer.ok()) since_.reset();
     if (answer.ok() || !rule_.passes(answer)) return answer;
     MonoTime now = clock_.Mono();
     if (!since_) since_ = answer.Is(Code::kTimeout) ? asked : now;

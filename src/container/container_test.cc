@@ -179,14 +179,14 @@ TEST(EngineArgv, SharedMemoryHasASizeWhereItIsTheContainersOwn) {
 
 TEST(EngineArgv, NoLimitOfProcessesUnasked) {
   ContainerPlan plan = Plan();
-  EXPECT_TRUE(Has(RunArgv(kPodman, plan), "--pids-limit=-1"));
+  EXPECT_TRUE(Has(RunArgv(kPodman, plan), "--pids-limit=0"));
   EXPECT_FALSE(Begins(RunArgv(kDocker, plan), "--pids-limit")) << "it has none";
   plan.holds_pids = false;
   EXPECT_FALSE(Begins(RunArgv(kRootless, plan), "--pids-limit")) << "it would say so";
   plan.holds_pids = true;
   plan.spec.run_options = {"--pids-limit=100"};
   const Words words = RunArgv(kPodman, plan);
-  EXPECT_TRUE(Has(words, "--pids-limit=100") && !Has(words, "--pids-limit=-1"));
+  EXPECT_TRUE(Has(words, "--pids-limit=100") && !Has(words, "--pids-limit=0"));
 }
 
 TEST(EngineArgv, WhatTheImageBringsAlongIsNeitherRunNorLeft) {

@@ -32,10 +32,11 @@ void AddShared(const ContainerPlan& plan, Words* out) {
   }
 }
 
-// Unasked podman allows 2048 processes and threads, as docker does not.
+// Unasked podman allows 2048 processes and threads, as docker does not. By -1 crun would want a
+// controller of processes, which a machine may not have.
 void AddNoLimits(const EngineFacts& engine, const ContainerPlan& plan, Words* out) {
   if (engine.kind != EngineKind::kPodman || !plan.holds_pids) return;
-  if (!Gives(plan.spec.run_options, "--pids-limit")) out->push_back("--pids-limit=-1");
+  if (!Gives(plan.spec.run_options, "--pids-limit")) out->push_back("--pids-limit=0");
 }
 
 void AddLimits(const ContainerPlan& plan, Words* out) {

@@ -46,11 +46,9 @@ STEPS = {"ec2": 160, "gcp": 400}[sys.argv[1]]  # longer than a notice of half a 
 REGISTRY = f"{GATE}:5000"
 IMAGE = f"{REGISTRY}/py:1"
 # What this kernel lets the lab's root give away (crun asks for more, for its filter of devices), and
-# what is a room's: no groups that count processes; a disk on which podman's layers can lie, as they
-# cannot on one that is an overlay.
+# what is a room's: a disk on which podman's layers can lie, as they cannot on one that is an overlay.
 SETTINGS = """[containers]
 default_ulimits = ["nofile=20000:20000", "nproc=32768:32768"]
-pids_limit = 0
 [engine]
 runtime = "runc"
 """

@@ -297,9 +297,11 @@ def below(pid):
 def test_shutdown(results, world):
     """What systemd does to a login's processes when the computer shuts down, or the login ends with
     KillUserProcesses=yes: SIGTERM and at once SIGHUP, to each of them."""
-    save = 'echo 7 > "$STOKER_CHECKPOINT_DIR/new"; mv "$STOKER_CHECKPOINT_DIR/new" "$STOKER_CHECKPOINT_DIR/state"'
-    program = f"[ $STOKER_ATTEMPT = 1 ] || exec cat $STOKER_CHECKPOINT_DIR/state; trap '{save}; exit 1' TERM; trap '' HUP; sleep 600 & wait"
-    job = running(world, world.submit("--name", "shut-down", "--", "sh", "-c", program))
+    # Nothing of the save is a program of its own, which would be told to end, too.
+    save = "echo 7 >$STOKER_CHECKPOINT_DIR/state"
+    resumed = "[ $STOKER_ATTEMPT = 1 ] || exec cat $STOKER_CHECKPOINT_DIR/state"
+    program = f"{resumed}; trap '{save}; exit 1' TERM; trap '' HUP; echo ready; sleep 600 & wait"
+    job = running(world, world.submit("--name", "shut-down", "--", "sh", "-c", program), "ready")
     instance = world.job(job)["launches"][0]["instance_id"]
     all_of_them = below(lock_holder(world.state / "instances" / instance / "lock"))
     for signo in (signal.SIGTERM, signal.SIGHUP):

@@ -48,6 +48,7 @@ class FakeRegistry : public ::testing::Test {
     ask.ref = *ParseImageRef(Host() + "/a/b" + end);
     ask.architecture = "amd64";
     ask.login = RegistryLogin{"me", "secret"};
+    ask.pauses = {Duration::Ms(1), Duration::Ms(1)};
     return ask;
   }
 
@@ -64,7 +65,12 @@ class FakeRegistry : public ::testing::Test {
           401,
           {{"WWW-Authenticate", "Bearer realm=\"" + realm + "\",service=\"s\",scope=\"x:y\""}}};
     }
-    if (status_ != 200) return HttpResponse{status_};
+    if (status_ != 200) {
+      ++refused_;
+      const int status = status_;
+      if (refused_ == passes_after_) status_ = 200;
+      return HttpResponse{status};
+    }
     if (request.target == moved_) return HttpResponse{307, {{"Location", "/elsewhere"}}};
     const auto found = has_.find(request.target == "/elsewhere" ? moved_ : request.target);
     if (found == has_.end()) return HttpResponse{404};
@@ -74,7 +80,7 @@ class FakeRegistry : public ::testing::Test {
   std::mutex mutex_;
   std::map<std::string, std::string> has_;
   std::string config_, manifest_, index_, asked_, moved_;
-  int status_ = 200;
+  int status_ = 200, refused_ = 0, passes_after_ = 0;
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -132,8 +138,17 @@ TEST_F(FakeRegistry, WhatIsFinalIsToldApart) {
 TEST_F(FakeRegistry, WhatMayPassIsNoAnswer) {
   for (const int status : {429, 500, 503}) {
     status_ = status;
-    EXPECT_TRUE(AskRegistry(Ask(":1")).status().Is(Code::kUnavailable));
+    refused_ = passes_after_ = 0;
+    EXPECT_TRUE(AskRegistry(Ask(":1")).status().Is(Code::kBusy));
+    EXPECT_EQ(refused_, 3) << "it is asked again, and not for ever";
+    refused_ = 0;
+    passes_after_ = 2;
+    EXPECT_TRUE(AskRegistry(Ask(":1")).ok());
   }
+  refused_ = passes_after_ = 0;
+  status_ = 418;
+  EXPECT_TRUE(AskRegistry(Ask(":1")).status().Is(Code::kUnavailable));
+  EXPECT_EQ(refused_, 1);
   status_ = 200;
   Has("manifests/" + DigestOf("other"), "not that");
   EXPECT_TRUE(AskRegistry(Ask("@" + DigestOf("other"))).status().Is(Code::kCorrupt));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/registry_client.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +44,9 @@ std::string OwnArchitecture() {
 #endif
 }
 
-Result<FoundImage> AskRegistry(const RegistryAsk& ask) {
+namespace {
+
+Result<FoundImage> AskOnce(const RegistryAsk& ask) {
   RegistrySession session(ask);
   const std::string wanted = ask.ref.digest.empty() ? ask.ref.tag : ask.ref.digest;
   STOKER_ASSIGN(const std::string text, session.Body("manifests/" + wanted, kManifestTypes));
@@ -66,6 +70,17 @@ Result<FoundImage> AskRegistry(const RegistryAsk& ask) {
     return found;
   }
   return OfOther(session.Name(), Join(has, ", "), ask.architecture);
+}
+
+}  // namespace
+
+Result<FoundImage> AskRegistry(const RegistryAsk& ask) {
+  for (const Duration pause : ask.pauses) {
+    auto found = AskOnce(ask);
+    if (!found.status().Is(Code::kBusy)) return found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause.ms));
+  }
+  return AskOnce(ask);
 }
 
 }  // namespace stoker

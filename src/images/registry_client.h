@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
+#include "base/time.h"
 #include "container/image_ref.h"
 #include "container/registry_login.h"
 
@@ -25,11 +27,14 @@ struct RegistryAsk {
   std::string no_login;                // why there is none, for messages
   std::string ca_file;                 // that the registry is trusted by; "" = the system's
   bool pushes = false;                 // asked so that it takes an image
+  // Before each further try where it is asked too often or has a trouble of its own (kBusy).
+  std::vector<Duration> pauses = {Duration::Seconds(1), Duration::Seconds(2), Duration::Seconds(4)};
 };
 
 // kNotFound, kInvalid: the registry's answer is final, and asking again does not change it: it has
 // no such image; it is not to be had with this login, or of another architecture. All other errors:
-// it could not be asked. Takes half a minute at most where the registry is slow. Thread-safe.
+// it could not be asked. Takes half a minute at most where the registry is slow, and `pauses` where
+// it is asked again. Thread-safe.
 Result<FoundImage> AskRegistry(const RegistryAsk& ask);
 
 // What Go calls the architecture that this program was built for.

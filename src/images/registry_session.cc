@@ -32,6 +32,11 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || StartsWith(host, "127.");
 }
 
+// Of an answer that says nothing of the image: whether it may be another one in a moment.
+Code CodeOf(int status) {
+  return status == 429 || status >= 500 ? Code::kBusy : Code::kUnavailable;
+}
+
 std::optional<RegistryAddress> Apart(const std::string& url) {
   const size_t scheme = url.find("://");
   if (scheme == std::string::npos) return std::nullopt;
@@ -122,7 +127,7 @@ Status RegistrySession::TakeToken(const RegistryChallenge& challenge) {
   STOKER_ASSIGN(const HttpResponse answer, Send(to, request));
   if (answer.status == 401 || answer.status == 403) return Refused();
   if (answer.status != 200) {
-    return Status(Code::kUnavailable,
+    return Status(CodeOf(answer.status),
                   realm->origin + " gives no token: it answers " + std::to_string(answer.status));
   }
   STOKER_ASSIGN(const json::Value object,
@@ -199,7 +204,7 @@ Result<std::string> RegistrySession::Body(const std::string& what, const std::st
                   "Correct container.image: name, tag or digest");
   }
   const std::string asks = answer.status == 429 ? " (it is asked too often)" : "";
-  return Status(Code::kUnavailable,
+  return Status(CodeOf(answer.status),
                 ask_.ref.registry + " answers " + std::to_string(answer.status) + asks);
 }
 

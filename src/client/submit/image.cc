@@ -23,16 +23,19 @@ Result<FoundImage> Ask(const ContainerSpec& container, const ImageRef& ref,
 }
 
 // Nullopt: it has none, or does not say.
-std::optional<std::string> LookHere(const std::string& state, const std::string& wanted,
-                                    const std::string& image) {
+Result<std::optional<std::string>> LookHere(const std::string& state, const std::string& wanted,
+                                            const std::string& image) {
+  const std::optional<std::string> unknown;
   const EngineNotes notes(state);
   const auto known = notes.Engine(wanted);
   const auto engine = known ? *known : ChooseEngine(wanted);
+  // Who is away may be back when the job begins.
+  if (engine.status().Is(Code::kInvalid)) return engine.status().WithContext("container");
   // apptainer's files have no names.
-  if (!engine.ok() || !KeepsBooks(engine->kind)) return std::nullopt;
+  if (!engine.ok() || !KeepsBooks(engine->kind)) return unknown;
   const auto found = notes.Look(*engine, image);
-  if (!found.ok() || !*found) return std::nullopt;
-  return FixedImage(image, **found);
+  if (!found.ok() || !*found) return unknown;
+  return std::optional(FixedImage(image, **found));
 }
 
 Status AskItsRegistry(Client& client, const JobSpec& spec, const LocalPrivate& own, Job* job) {
@@ -74,7 +77,8 @@ Result<ImageLook> FixImage(Client& client, const JobSpec& spec, const LocalPriva
 Status FinishImage(Client& client, const JobSpec& spec, const LocalPrivate& own, ImageLook look,
                    Job* job) {
   if (!look.valid()) return Status::Ok();
-  if (auto here = look.get()) {
+  STOKER_ASSIGN(auto here, look.get());
+  if (here) {
     job->image = std::move(*here);
     return Status::Ok();
   }

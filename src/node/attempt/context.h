@@ -79,6 +79,8 @@ struct AttemptContext : AttemptParts {
   // From its staging to the end of what it runs; null where the job asks for none.
   std::unique_ptr<Container> container;
   std::string image_id;  // of `container`
+  int own_gpus =
+      0;  // that `container` has alone, counted from 0; 0 = all of the machine's, or none
   // With its engine, until the container has begun; with the registry of its image.
   Patience engine_patience, registry_patience;
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and

@@ -3,15 +3,18 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "container/apptainer_argv.h"
 #include "contract/environment.h"
 #include "node/attempt/container_user.h"
 #include "node/attempt/image.h"
 #include "node/env/engine/engine_here.h"
 #include "node/gpus/gpus.h"
+#include "provider/local/local_boot.h"
 #include "sys/container/engine_notes.h"
 #include "sys/container/engines.h"
 #include "sys/container/images_left.h"
@@ -36,9 +39,32 @@ Status NoWay(const EngineFacts& engine) {
                 "On the machine: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
 }
 
-// All of the machine's: the program sees those that the job was granted by the same variables as
-// without a container.
+// All of the machine's, of which the program sees those that the job was granted by the same
+// variables as without a container; but where these count within a control group that the engine's
+// containers are not in, the job's alone.
+Status NameGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
+  plan->gpus = "all";
+  const char* devices = std::getenv(kGpuDevices);
+  const char* granted = std::getenv(kGrantedGpus);
+  if (devices == nullptr || granted == nullptr || !KeepsBooks(engine.kind)) return Status::Ok();
+  const auto own = GrantedNumbers(granted);
+  if (!own || static_cast<int>(own->size()) == CountGpus()) return Status::Ok();
+  if (const auto list = EngineGpus(devices)) {
+    plan->gpus = *list;
+    here.own_gpus = static_cast<int>(Split(*list, ',').size());
+    return Status::Ok();
+  }
+  plan->gpus.clear();
+  plan->gpu_way = GpuWay::kNone;
+  return Status(Code::kInvalid,
+                "which of this machine's GPUs are the job's is known within its control group "
+                "alone, and the containers of " +
+                    std::string(EngineName(engine.kind)) + " are not in it",
+                "Write container.engine: apptainer, whose containers are in it");
+}
+
 Status GiveGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
+  here.own_gpus = 0;
   const auto& asked = here.config.spec.resources.gpus;
   if (asked != 0) plan->amd_gpus = AmdDevices();
   if (CountGpus() == 0 || asked == 0) return Status::Ok();
@@ -47,11 +73,8 @@ Status GiveGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* 
   if (plan->gpu_way == GpuWay::kNone && engine.kind == EngineKind::kDocker && asked) {
     plan->gpu_way = GpuWay::kRuntime;
   }
-  if (plan->gpu_way != GpuWay::kNone) {
-    plan->gpus = "all";
-    return Status::Ok();
-  }
-  const Status none = NoWay(engine);
+  const Status none = plan->gpu_way != GpuWay::kNone ? NameGpus(here, engine, plan) : NoWay(engine);
+  if (none.ok()) return none;
   if (asked) return none;
   here.log.Say("stoker: " + none.message() + ": the program has none. " + none.next());
   return Status::Ok();

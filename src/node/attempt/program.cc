@@ -50,6 +50,10 @@ contract::ProgramInput FactsOf(const AttemptContext& here, const Staged& staged,
     facts.gpus = granted->count;
     facts.granted = std::move(granted->variables);
   }
+  if (here.container && here.own_gpus > 0) {
+    facts.gpus = here.own_gpus;
+    facts.granted = CountedFromZero(here.own_gpus).variables;
+  }
   facts.resume = resume;
   facts.checkpoint_dir = here.CheckpointDir();
   facts.output_dir = here.WorkDir() + "/" + contract::kOutputFolder;

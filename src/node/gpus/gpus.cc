@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -73,6 +75,37 @@ std::optional<GrantedGpus> ReadGrantedGpus(const std::string& text) {
     granted.variables = {{"CUDA_VISIBLE_DEVICES", list}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
   }
   return granted;
+}
+
+std::optional<std::string> EngineGpus(const std::string& devices, const std::string& driver) {
+  const auto cards = sys::ListDir(driver).value_or({});
+  std::vector<std::string> buses;
+  for (const sys::DirEntry& card : cards) buses.push_back(card.name);
+  std::sort(buses.begin(), buses.end());
+  std::map<int64_t, size_t> places;  // by the number of the device
+  for (size_t place = 0; place < buses.size(); ++place) {
+    const auto told = sys::ReadFile(driver + "/" + buses[place] + "/information", 64 << 10);
+    for (const std::string& line : Split(told.value_or(""), '\n')) {
+      if (!StartsWith(line, "Device Minor:")) continue;
+      const auto minor = WholeNumber(line.substr(line.find_first_of("0123456789")), 0, 1 << 20);
+      if (minor) places[*minor] = place;
+    }
+  }
+  std::string out;
+  for (const std::string& device : Split(devices, ',')) {
+    const auto minor = WholeNumber(device, 0, 1 << 20);
+    if (!minor) return std::nullopt;
+    const auto place = places.find(*minor);
+    if (!places.empty() && place == places.end()) return std::nullopt;
+    out += (out.empty() ? "" : ",") + (places.empty() ? device : std::to_string(place->second));
+  }
+  return out;
+}
+
+GrantedGpus CountedFromZero(int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += (i > 0 ? "," : "") + std::to_string(i);
+  return *ReadGrantedGpus("cuda:" + list);
 }
 
 std::optional<std::set<int>> GrantedNumbers(const std::string& text) {

@@ -41,6 +41,13 @@ struct GrantedGpus {
 // Those that a machine which several jobs share gave to this one: `text` is "cuda:0,2", "rocm:1" or
 // "cuda:" for none (kGrantedGpus, provider/local/local_boot.h). nullopt = it is something else.
 std::optional<GrantedGpus> ReadGrantedGpus(const std::string& text);
+// Of NVIDIA's devices with these numbers ("2,3": /dev/nvidia2, /dev/nvidia3) what engines call
+// them, which is by the order of their bus. `driver`: the driver's folder; without it they are as
+// they were. nullopt = they are none.
+std::optional<std::string> EngineGpus(const std::string& devices,
+                                      const std::string& driver = "/proc/driver/nvidia/gpus");
+// As ReadGrantedGpus("cuda:…") for who is given so many alone, and counts them from 0.
+GrantedGpus CountedFromZero(int count);
 // Their numbers as nvidia-smi counts; nullopt = `text` is something else: it has all that there
 // are.
 std::optional<std::set<int>> GrantedNumbers(const std::string& text);

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "sys/file.h"
+
 namespace stoker::node {
 namespace {
 
@@ -46,6 +48,31 @@ TEST(Gpus, ASampleHasNoneOfOthers) {
   for (const char* odd : {"", "[", "{}", "[1]", "[[]]", R"([{"index":"1"}])", "null"}) {
     EXPECT_EQ(OnlyOwnGpus(odd, Set{1}), "") << odd;
   }
+}
+
+TEST(Gpus, EnginesCountThemByTheirBus) {
+  EXPECT_EQ(EngineGpus("2,0", "/none"), "2,0");
+  EXPECT_EQ(EngineGpus("", "/none"), std::nullopt);
+  EXPECT_EQ(EngineGpus("MIG-1", "/none"), std::nullopt);
+  auto folder = sys::TempDir::Make();
+  ASSERT_TRUE(folder.ok());
+  const auto card = [&](const std::string& bus, const std::string& minor) {
+    const std::string path = folder->path() + "/" + bus;
+    EXPECT_TRUE(sys::MakeDirs(path).ok());
+    const std::string text = "Model: \t L4\nDevice Minor: \t " + minor + "\nGPU Excluded:\t No\n";
+    EXPECT_TRUE(sys::WriteFileAtomic(path + "/information", text, 0644, false).ok());
+  };
+  card("0000:3b:00.0", "1");
+  card("0000:af:00.0", "0");
+  EXPECT_EQ(EngineGpus("0", folder->path()), "1");
+  EXPECT_EQ(EngineGpus("1,0", folder->path()), "0,1");
+  EXPECT_EQ(EngineGpus("2", folder->path()), std::nullopt) << "it has no such card";
+}
+
+TEST(Gpus, WhoIsGivenSomeAloneCountsThemFromZero) {
+  const GrantedGpus two = CountedFromZero(2);
+  EXPECT_EQ(two.count, 2);
+  EXPECT_EQ(two.variables[0].second, "0,1");
 }
 
 class SlowClock : public Clock {

@@ -20,6 +20,9 @@ inline constexpr char kLocalWaiterVerb[] = "__waiter";    // stoker __waiter STA
 // In the agent's environment: "cuda:0,1", "rocm:": the GPUs that its job was granted. Not set where
 // there are none.
 inline constexpr char kGrantedGpus[] = "STOKER_GPUS";
+// Where kGrantedGpus may count within a control group that containers are not in: the same by the
+// numbers of their device files, "2,3"; empty: they are not known.
+inline constexpr char kGpuDevices[] = "STOKER_GPU_DEVICES";
 
 // What of Slurm the process that launched it was inside of, and so it is, too.
 struct LocalAllocation {

@@ -247,12 +247,22 @@ Result<LaunchRequest> ParseSlurmRequest(std::string_view text) {
   return r;
 }
 
+namespace {
+
+bool AreNumbers(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos;
+}
+
+}  // namespace
+
 std::string SlurmGpus(const std::string& cuda, const std::string& rocr, bool amd) {
-  const auto numbers = [](const std::string& text) {
-    return !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos;
-  };
-  if (numbers(rocr) && (amd || !numbers(cuda))) return "rocm:" + rocr;
-  return numbers(cuda) ? "cuda:" + cuda : "";
+  if (AreNumbers(rocr) && (amd || !AreNumbers(cuda))) return "rocm:" + rocr;
+  return AreNumbers(cuda) ? "cuda:" + cuda : "";
+}
+
+std::string SlurmGpuDevices(const std::string& step, const std::string& job, bool one_node) {
+  if (!step.empty()) return AreNumbers(step) ? step : "";
+  return one_node && AreNumbers(job) ? job : "";
 }
 
 }  // namespace stoker

@@ -59,5 +59,10 @@ Result<LaunchRequest> ParseSlurmRequest(std::string_view text);
 // nothing. A cluster that does not know of what make its GPUs are sets both (gres.conf(5), Flags):
 // then `amd` counts.
 std::string SlurmGpus(const std::string& cuda, const std::string& rocr, bool amd);
+// The same by the numbers of their device files, "2,3", which hold outside the step's control
+// group, too, where CUDA_VISIBLE_DEVICES may count from 0 (ConstrainDevices). By SLURM_STEP_GPUS,
+// which srun(1) calls global ids, or by SLURM_JOB_GPUS, which are those of the batch script's node;
+// "" = neither says so.
+std::string SlurmGpuDevices(const std::string& step, const std::string& job, bool one_node);
 
 }  // namespace stoker

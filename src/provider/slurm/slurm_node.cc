@@ -41,7 +41,7 @@ constexpr int64_t kEngineMs = 5'000;
 constexpr size_t kShortToken = 16;
 // As StartLocalMachine's agents have it: a node's agent is the same program.
 constexpr char kAgentVerb[] = "__agent";
-constexpr char kGrantedGpus[] = "STOKER_GPUS";
+constexpr char kGrantedGpus[] = "STOKER_GPUS", kGpuDevices[] = "STOKER_GPU_DEVICES";
 
 // Slurm's GPUs of this step. A cluster that does not count them lets the job see all.
 std::string GpusOf(const SlurmAsk& ask) {
@@ -195,7 +195,13 @@ AgentConfig Node::ConfigOfAgent() const {
   facts.program = "/proc/self/exe";
   facts.argv = {"stoker", kAgentVerb, dir_};
   facts.env = {std::string(kSlurmFolder) + "=" + folder_.path()};
-  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) facts.env.push_back(gpus);
+  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) {
+    facts.env.push_back(gpus);
+    facts.env.push_back(std::string(kGpuDevices) + "=" +
+                        SlurmGpuDevices(SlurmVariable("SLURM_STEP_GPUS"),
+                                        SlurmVariable("SLURM_JOB_GPUS"),
+                                        request_.launches.size() == 1));
+  }
   return facts;
 }
 

@@ -192,6 +192,10 @@ TEST(SlurmWords, GpusOfAStepWhereSlurmSetsTheVariablesOfAllMakes) {
   EXPECT_EQ(SlurmGpus("", "0,2", false), "rocm:0,2");
   EXPECT_EQ(SlurmGpus("0,2", "", false), "cuda:0,2");
   EXPECT_EQ(SlurmGpus("NoDevFiles", "", false), "");
+  EXPECT_EQ(SlurmGpuDevices("2,3", "0,1", true), "2,3");
+  EXPECT_EQ(SlurmGpuDevices("", "1", true), "1");
+  EXPECT_EQ(SlurmGpuDevices("", "1", false), "") << "of another node";
+  EXPECT_EQ(SlurmGpuDevices("MIG-1", "1", true), "");
 }
 
 TEST(SlurmShell, IsAStepBesideTheJobsOwn) {

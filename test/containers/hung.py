@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An engine whose client hangs, at each of the questions that a container begins with: the job ends, with
-words, in the time that is stated; a cancel is heard at once. No engine: a script that sleeps."""
+words, in the time that is stated; a cancel is heard at once. No engine: a script that sleeps. And one that
+is not there at all."""
 
 import pathlib
 import sys
@@ -50,6 +51,12 @@ def main():
             check(f"{what}: and the job tells it", words in shown, shown)
             check(f"{what}: in one attempt", len(world.job(job)["attempts"]) == 1, shown)
 
+        absent = world.work / "absent.yaml"
+        absent.write_text(JOB.replace("podman", "docker"))
+        done = world.stoker("run", "-d", str(absent), env={"PATH": str(programs)}, timeout=60)
+        said = done.stdout + done.stderr
+        check("an engine that is not here: the job is refused at submit", done.returncode != 0 and "this machine has no docker" in said, said)
+        check("an engine that is not here: there is no job", not world.json("ls", "--all"), said)
         for what in ("image", "run"):
             (hangs / what).touch()
             job = world.submit(str(path))

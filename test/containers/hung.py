@@ -55,7 +55,8 @@ def main():
         absent.write_text(JOB.replace("podman", "docker"))
         done = world.stoker("run", "-d", str(absent), env={"PATH": str(programs)}, timeout=60)
         said = done.stdout + done.stderr
-        check("an engine that is not here: the job is refused at submit", done.returncode != 0 and "this machine has no docker" in said, said)
+        refused = done.returncode != 0 and "this machine has no docker" in said
+        check("an engine that is not here: the job is refused at submit", refused, said)
         check("an engine that is not here: there is no job", not world.json("ls", "--all"), said)
         for what in ("image", "run"):
             (hangs / what).touch()

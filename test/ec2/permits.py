@@ -205,12 +205,7 @@ def submits(lab, world):
 
 
 # leftovers.py, kept.py
-SWEEPS = (
-    "ec2:DeleteVolume",
-    "ec2-instance-connect:SendSSHPublicKey",
-    "ec2:RevokeSecurityGroupIngress",
-    "ec2:DeleteSecurityGroup",
-)
+SWEEPS = ("ec2:DeleteVolume", "ec2-instance-connect:SendSSHPublicKey", "ec2:RevokeSecurityGroupIngress", "ec2:DeleteSecurityGroup")
 
 # Who lacks these is not refused anything: less is said. Held by ec2_resolve_test.cc, no_way.py and
 # test/cloud/paste.py.

@@ -25,7 +25,6 @@ from test.e2e.kit.harness import parts_of
 from test.fake_gcs import BUCKET
 from test.gcp.cloud_run import AwayLab
 
-
 PART = 32  # of a token, in one label
 
 

@@ -33,8 +33,8 @@ struct RegistryAsk {
 
 // kNotFound, kInvalid: the registry's answer is final, and asking again does not change it: it has
 // no such image; it is not to be had with this login, or of another architecture. All other errors:
-// it could not be asked. Takes half a minute at most where the registry is slow, and `pauses` where
-// it is asked again. Thread-safe.
+// it could not be asked. Each try takes half a minute at most where the registry is slow; between
+// them are `pauses`. Thread-safe.
 Result<FoundImage> AskRegistry(const RegistryAsk& ask);
 
 // What Go calls the architecture that this program was built for.

@@ -230,6 +230,8 @@ const Bad kBad[] = {
     {"notify: {webhook: tell me}\nrun: x", "1:19", "'notify.webhook' cannot be 'tell me'"},
     {"notify: {slack: https://hooks.slack.com/services/T0/B0/x}\nrun: x", "1:17", "Write $NAME"},
     {"notify: {ntfy: https://n/t, webhook: https://n/t}\nrun: x", "1:38", "an entry for each"},
+    {"notify: {command: ./tell}\nrun: x", "1:19", "run on the node by 'hooks'"},
+    {"notify: {webhook: https://me:pw@host/x}\nrun: x", "1:19", "an address without one"},
     {"notify: {sns: my-topic}\nrun: x", "1:15", "Write arn:aws:sns:us-east-1:123456789012:my-"},
     {"notify: {sns: $TOPIC}\nrun: x", "1:15", "'notify.sns' cannot be '$TOPIC'"},
     {"notify: {pubsub: projects/p/topics}\nrun: x", "1:18", "Write projects/my-project/topics/"},

@@ -75,6 +75,11 @@ void ReadTarget(const YamlNode& node, const Kind& kind, Judge judge, SpecReader*
     const auto same = [&](const SecretSpec& known) { return known.name == name.text; };
     if (std::none_of(spec->secrets.begin(), spec->secrets.end(), same))
       SetSecret(name, "", judge, reader, spec);
+  } else if (kind.fits == IsUrl && line->find('@') != std::string::npos) {
+    YamlNode place = node;
+    place.text.clear();
+    reader->Error(place, "'" + what + "' has a login before its '@', which is sent to nobody",
+                  "Write an address without one");
   } else if (!kind.fits(*line)) {
     reader->Error(node, "'" + what + "' cannot be " + Quoted(*line),
                   std::string("Write ") + kind.example +
@@ -111,6 +116,12 @@ void ReadOne(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spe
   one.on.assign(std::begin(kNotifyEvents), std::end(kNotifyEvents));
   const size_t errors = reader->errors().size();
   std::vector<SpecField> fields = {{"on", [&](const YamlNode& v) { ReadEvents(v, reader, &one); }},
+                                   {"command",
+                                    [&](const YamlNode& v) {
+                                      reader->Error(v, "'notify' runs no command",
+                                                    "Give a webhook; a script of your own is run "
+                                                    "on the node by 'hooks'");
+                                    }},
                                    {"no_machine", [&](const YamlNode& v) {
                                       const auto wait = reader->Length(v, "notify.no_machine",
                                                                        kShortestWait, kLongestWait);

@@ -198,7 +198,7 @@ Result<AwayReport> LookAway(Ledger& ledger, Broker& broker, Clock& clock, const 
   };
   const std::string after = FirstBehind(ledger, turn.read());
   if (note.cut_off > 0 && job.empty()) {
-    Add(&report.troubles, "the run before was cut off in its middle; this one begins behind " +
+    Add(&report.troubles, "a run before was cut off in its middle; this one begins behind " +
                               (after.empty() ? "no job" : Printable(after)));
   }
   // Looks that take all the time that there is would leave none for it; nor may it take

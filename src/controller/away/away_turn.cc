@@ -66,7 +66,7 @@ Status AwayTurn::Finish(const AwayCall& call, const AwayReport& report, bool loo
   AwayNote& note = read_.note;
   note.turn.clear();
   // A look at one job says nothing of whether one at all of them would have been cut off.
-  if (report.after) note.cut_off = 0;
+  if (call.instance.empty() || report.after) note.cut_off = 0;
   note.version = call.version;
   if (looked) note.looked = read_.store_now;
   if (report.swept) note.swept = read_.store_now;

@@ -106,9 +106,10 @@ class BoundProvider : public Provider {
     STOKER_ASSIGN(const int there, MachinesBut(id, &type));
     const Status within = MayStart(use_.bound, type, there);
     if (!within.ok()) return Denied(within);
+    const bool again = WasAsked(id);
     STOKER_TRY(use_.keep(id, 1));
     StartAnswer answer = inner_.Start(id);
-    if (answer.refusal()) use_.drop(id);
+    if (answer.refusal() && !again) use_.drop(id);
     return answer;
   }
   Result<std::optional<BootFailure>> WhyNotBooted(const std::string& id, const Ask& ask) override {
@@ -143,10 +144,14 @@ class BoundProvider : public Provider {
     return there + unlisted.CountBut(key);
   }
 
-  LaunchAnswer Send(LaunchRequest request, const std::string& key) {
+  bool WasAsked(const std::string& what) const {
     const auto asked = use_.asked_before();
-    const bool again = std::any_of(asked.begin(), asked.end(),
-                                   [&](const AwayAsked& one) { return one.what == key; });
+    return std::any_of(asked.begin(), asked.end(),
+                       [&](const AwayAsked& one) { return one.what == what; });
+  }
+
+  LaunchAnswer Send(LaunchRequest request, const std::string& key) {
+    const bool again = WasAsked(key);
     STOKER_TRY(use_.keep(key, static_cast<int>(request.launches.size())));
     if (BugIsOn("away-longer-lease")) request.limit = request.limit * 2;
     LaunchAnswer answer = inner_.Launch(request);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -39,23 +40,7 @@ Status NoWay(const EngineFacts& engine) {
                 "On the machine: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
 }
 
-// All of the machine's, of which the program sees those that the job was granted by the same
-// variables as without a container; but where these count within a control group that the engine's
-// containers are not in, the job's alone.
-Status NameGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
-  plan->gpus = "all";
-  const char* devices = std::getenv(kGpuDevices);
-  const char* granted = std::getenv(kGrantedGpus);
-  if (devices == nullptr || granted == nullptr || !KeepsBooks(engine.kind)) return Status::Ok();
-  const auto own = GrantedNumbers(granted);
-  if (!own || static_cast<int>(own->size()) == CountGpus()) return Status::Ok();
-  if (const auto list = EngineGpus(devices)) {
-    plan->gpus = *list;
-    here.own_gpus = static_cast<int>(Split(*list, ',').size());
-    return Status::Ok();
-  }
-  plan->gpus.clear();
-  plan->gpu_way = GpuWay::kNone;
+Status KnownWithin(const EngineFacts& engine) {
   return Status(Code::kInvalid,
                 "which of this machine's GPUs are the job's is known within its control group "
                 "alone, and the containers of " +
@@ -63,21 +48,69 @@ Status NameGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* 
                 "Write container.engine: apptainer, whose containers are in it");
 }
 
+// Of Slurm: what it grants counts within a control group.
+bool CountsElsewhere(const EngineFacts& engine) {
+  return std::getenv(kGpuDevices) != nullptr && KeepsBooks(engine.kind);
+}
+
+// Whether what is granted is all that there is; where nothing is counted, whether the job is kept
+// from none. Parts of GPUs, which have no numbers, are not.
+bool HasAll(const AttemptContext& here, const std::vector<std::string>& devices) {
+  const char* granted = std::getenv(kGrantedGpus);
+  const auto own = granted == nullptr ? std::nullopt : GrantedNumbers(granted);
+  if (own) return own->size() == devices.size();
+  if (here.config.spec.resources.gpus) return false;
+  return std::all_of(devices.begin(), devices.end(), [](const std::string& device) {
+    return access(device.c_str(), R_OK | W_OK) == 0;
+  });
+}
+
+// All of the machine's, of which the program sees those that the job was granted by the same
+// variables as without a container; but where these count within a control group that the engine's
+// containers are not in, the job's alone.
+Status NameGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
+  plan->gpus = "all";
+  if (!CountsElsewhere(engine) || HasAll(here, NumberedDevices("/dev/nvidia", 0))) {
+    return Status::Ok();
+  }
+  const auto list =
+      std::getenv(kGrantedGpus) == nullptr ? std::nullopt : EngineGpus(std::getenv(kGpuDevices));
+  if (list) {
+    plan->gpus = *list;
+    here.own_gpus = static_cast<int>(Split(*list, ',').size());
+    return Status::Ok();
+  }
+  plan->gpus.clear();
+  plan->gpu_way = GpuWay::kNone;
+  return KnownWithin(engine);
+}
+
+// AMD's come as devices, all of them.
+Status GiveAmdGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
+  plan->amd_gpus = AmdDevices();
+  if (plan->amd_gpus.empty() || !CountsElsewhere(engine)) return Status::Ok();
+  if (HasAll(here, NumberedDevices("/dev/dri/renderD", 128))) return Status::Ok();
+  plan->amd_gpus.clear();
+  return KnownWithin(engine);
+}
+
 Status GiveGpus(AttemptContext& here, const EngineFacts& engine, ContainerPlan* plan) {
   here.own_gpus = 0;
   const auto& asked = here.config.spec.resources.gpus;
-  if (asked != 0) plan->amd_gpus = AmdDevices();
-  if (CountGpus() == 0 || asked == 0) return Status::Ok();
+  if (asked == 0) return Status::Ok();
+  const auto say = [&here, &asked](const Status& none) {
+    if (none.ok() || asked) return none;
+    here.log.Say("stoker: " + none.message() + ": the program has none. " + none.next());
+    return Status::Ok();
+  };
+  STOKER_TRY(say(GiveAmdGpus(here, engine, plan)));
+  if (CountGpus() == 0) return Status::Ok();
   plan->gpu_way = WayToGpus(engine, HasCdiFiles());
   // With GPUs that were asked for docker has the last word, and says what it misses.
   if (plan->gpu_way == GpuWay::kNone && engine.kind == EngineKind::kDocker && asked) {
     plan->gpu_way = GpuWay::kRuntime;
   }
-  const Status none = plan->gpu_way != GpuWay::kNone ? NameGpus(here, engine, plan) : NoWay(engine);
-  if (none.ok()) return none;
-  if (asked) return none;
-  here.log.Say("stoker: " + none.message() + ": the program has none. " + none.next());
-  return Status::Ok();
+  return say(plan->gpu_way != GpuWay::kNone ? NameGpus(here, engine, plan) : NoWay(engine));
 }
 
 Result<ContainerPlan> PlanOf(AttemptContext& here, const EngineFacts& engine) {

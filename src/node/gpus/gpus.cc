@@ -12,10 +12,24 @@
 #include "sys/file.h"
 
 namespace stoker::node {
+namespace {
+
+constexpr int kMostGpus = 64;  // of one machine
+
+}  // namespace
+
+std::vector<std::string> NumberedDevices(const std::string& prefix, int first) {
+  std::vector<std::string> out;
+  for (int number = first; number < first + kMostGpus; ++number) {
+    const std::string path = prefix + std::to_string(number);
+    if (sys::FileExists(path)) out.push_back(path);
+  }
+  return out;
+}
 
 int CountGpus() {
   int count = 0;
-  while (count < 64 && sys::FileExists("/dev/nvidia" + std::to_string(count))) ++count;
+  while (count < kMostGpus && sys::FileExists("/dev/nvidia" + std::to_string(count))) ++count;
   return count;
 }
 
@@ -78,19 +92,22 @@ std::optional<GrantedGpus> ReadGrantedGpus(const std::string& text) {
 }
 
 std::optional<std::string> EngineGpus(const std::string& devices, const std::string& driver) {
-  const auto cards = sys::ListDir(driver).value_or({});
-  std::vector<std::string> buses;
-  for (const sys::DirEntry& card : cards) buses.push_back(card.name);
-  std::sort(buses.begin(), buses.end());
-  std::map<int64_t, size_t> places;  // by the number of the device
-  for (size_t place = 0; place < buses.size(); ++place) {
-    const auto told = sys::ReadFile(driver + "/" + buses[place] + "/information", 64 << 10);
+  std::map<std::string, int64_t> minors;  // by the bus, of those that the driver does not leave out
+  for (const sys::DirEntry& card : sys::ListDir(driver).value_or({})) {
+    const auto told = sys::ReadFile(driver + "/" + card.name + "/information", 64 << 10);
+    int64_t minor = -1;
+    bool excluded = false;
     for (const std::string& line : Split(told.value_or(""), '\n')) {
-      if (!StartsWith(line, "Device Minor:")) continue;
-      const auto minor = WholeNumber(line.substr(line.find_first_of("0123456789")), 0, 1 << 20);
-      if (minor) places[*minor] = place;
+      const size_t digit = line.find_first_of("0123456789");
+      excluded |= StartsWith(line, "GPU Excluded:") && EndsWith(line, "Yes");
+      if (!StartsWith(line, "Device Minor:") || digit == std::string::npos) continue;
+      minor = WholeNumber(line.substr(digit), 0, 1 << 20).value_or(-1);
     }
+    if (!excluded) minors[card.name] = minor;
   }
+  std::map<int64_t, size_t> places;  // by the number of the device
+  for (const auto& [bus, minor] : minors) places.emplace(minor, places.size());
+  places.erase(-1);
   std::string out;
   for (const std::string& device : Split(devices, ',')) {
     const auto minor = WholeNumber(device, 0, 1 << 20);

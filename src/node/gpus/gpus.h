@@ -16,6 +16,8 @@ namespace stoker::node {
 // NVIDIA devices of this machine, by their device files: no driver call, so it answers at once and
 // also where nvidia-smi is missing.
 int CountGpus();
+// "/dev/nvidia0", "/dev/nvidia2": what is there of `prefix` and a number from `first` on, in order.
+std::vector<std::string> NumberedDevices(const std::string& prefix, int first);
 // Those that the driver has found, which makes their device files only when somebody first asks for
 // them, unless a service keeps it awake.
 int CountDrivenGpus();

@@ -56,10 +56,11 @@ TEST(Gpus, EnginesCountThemByTheirBus) {
   EXPECT_EQ(EngineGpus("MIG-1", "/none"), std::nullopt);
   auto folder = sys::TempDir::Make();
   ASSERT_TRUE(folder.ok());
-  const auto card = [&](const std::string& bus, const std::string& minor) {
+  const auto card = [&](const std::string& bus, const std::string& minor, const char* out = "No") {
     const std::string path = folder->path() + "/" + bus;
     EXPECT_TRUE(sys::MakeDirs(path).ok());
-    const std::string text = "Model: \t L4\nDevice Minor: \t " + minor + "\nGPU Excluded:\t No\n";
+    const std::string text =
+        "Model: \t L4\nDevice Minor: \t " + minor + "\nGPU Excluded:\t " + out + "\n";
     EXPECT_TRUE(sys::WriteFileAtomic(path + "/information", text, 0644, false).ok());
   };
   card("0000:3b:00.0", "1");
@@ -67,6 +68,19 @@ TEST(Gpus, EnginesCountThemByTheirBus) {
   EXPECT_EQ(EngineGpus("0", folder->path()), "1");
   EXPECT_EQ(EngineGpus("1,0", folder->path()), "0,1");
   EXPECT_EQ(EngineGpus("2", folder->path()), std::nullopt) << "it has no such card";
+  card("0000:12:00.0", "2", "Yes");
+  EXPECT_EQ(EngineGpus("1,0", folder->path()), "0,1") << "nobody counts what is left out";
+}
+
+TEST(Gpus, ThatAreThereAreFoundBehindOneThatIsNot) {
+  auto folder = sys::TempDir::Make();
+  ASSERT_TRUE(folder.ok());
+  const std::string prefix = folder->path() + "/renderD";
+  for (const char* number : {"128", "130", "7"}) {
+    EXPECT_TRUE(sys::WriteFileAtomic(prefix + number, "", 0644, false).ok());
+  }
+  EXPECT_EQ(NumberedDevices(prefix, 128),
+            (std::vector<std::string>{prefix + "128", prefix + "130"}));
 }
 
 TEST(Gpus, WhoIsGivenSomeAloneCountsThemFromZero) {

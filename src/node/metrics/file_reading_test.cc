@@ -126,10 +126,11 @@ TEST_F(FileReading, HyperparametersThatLayThereBeforeAreOfSomebodyElse) {
     Look(*each, found);
     EXPECT_TRUE(each->TakeTroubles().empty());
   }
-  Write("lightning_logs/version_0/hparams.yaml", "depth: 2\n");
+  // Of another size, as it may be of the same millisecond.
+  Write("lightning_logs/version_0/hparams.yaml", "depth: 20\n");
   MetricBatch found;
   Look(files, found);
-  EXPECT_EQ(found.hyperparameters().at("depth"), "2");
+  EXPECT_EQ(found.hyperparameters().at("depth"), "20");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ const char* DiskTypeFor(const std::string& type) {
   const std::string family = type.substr(0, type.find('-'));
   const bool alone = std::find(std::begin(kHyperdiskAlone), std::end(kHyperdiskAlone), family) !=
                          std::end(kHyperdiskAlone) ||
-                     StartsWith(type, "a3-ultragpu-");
+                     StartsWith(type, "a3-ultragpu-") || EndsWith(type, "-metal");
   return alone ? "hyperdisk-balanced" : "pd-balanced";
 }
 

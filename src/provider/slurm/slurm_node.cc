@@ -195,13 +195,11 @@ AgentConfig Node::ConfigOfAgent() const {
   facts.program = "/proc/self/exe";
   facts.argv = {"stoker", kAgentVerb, dir_};
   facts.env = {std::string(kSlurmFolder) + "=" + folder_.path()};
-  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) {
-    facts.env.push_back(gpus);
-    facts.env.push_back(std::string(kGpuDevices) + "=" +
-                        SlurmGpuDevices(SlurmVariable("SLURM_STEP_GPUS"),
-                                        SlurmVariable("SLURM_JOB_GPUS"),
-                                        request_.launches.size() == 1));
-  }
+  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) facts.env.push_back(gpus);
+  facts.env.push_back(std::string(kGpuDevices) + "=" +
+                      SlurmGpuDevices(SlurmVariable("SLURM_STEP_GPUS"),
+                                      SlurmVariable("SLURM_JOB_GPUS"),
+                                      request_.launches.size() == 1));
   return facts;
 }
 

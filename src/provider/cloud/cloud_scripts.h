@@ -144,8 +144,8 @@ inline constexpr char kRunTail[] = R"sh(fetch() {
   why=$first
   return 1
 }
-# What hinders it: only what all tries have met counts. What says neither no nor that there is no
-# way from here is an outage, as far as can be told.
+# What hinders it: only what each of the last half of the tries has met counts. What says neither no
+# nor that there is no way from here is an outage, as far as can be told.
 kind_of() {
   case $why in
     *' 403'* | *' 401'* | *AccessDenied*) echo denied ;;
@@ -156,6 +156,7 @@ kind_of() {
   esac
 }
 tries=0
+same=0
 kind=
 until good stoker; do
   if fetch; then
@@ -164,11 +165,13 @@ until good stoker; do
   fi
   tries=$((tries + 1))
   now=$(kind_of)
-  [ -z "$kind" ] || [ "$kind" = "$now" ] || now=outage
+  [ "$kind" = "$now" ] || same=0
+  same=$((same + 1))
   kind=$now
   said="the binary cannot be fetched from $BASE: $(printf %s "$why" | tail -n 1 | cut -c1-300)"
   say "$said"
   if [ "$tries" -ge 30 ]; then
+    [ $((same * 2)) -ge "$tries" ] || kind=outage
     say "boot failed, $kind: $said"
     tell "boot failed, $kind: $said" || { [ ! -e /opt/stoker/end ] || sh /opt/stoker/end; }
     systemctl poweroff --no-block
